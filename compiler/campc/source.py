@@ -1,0 +1,96 @@
+"""A text with a name, and places in it."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from pathlib import Path
+
+from attrs import field, frozen
+
+
+@frozen
+class Source:
+    """A text that was read.
+
+    ``name`` is what is shown to the user (the path as it was given); ``path`` is where relative paths in the text start
+    from, or None for standard input without a file name.
+    """
+
+    name: str
+    text: str = field(repr=False)
+    path: Path | None = field(default=None, eq=False)
+    _line_starts: tuple[int, ...] = field(init=False, repr=False, eq=False)
+
+    @_line_starts.default
+    def _find_line_starts(self) -> tuple[int, ...]:
+        starts = [0]
+        at = self.text.find("\n")
+        while at >= 0:
+            starts.append(at + 1)
+            at = self.text.find("\n", at + 1)
+        return tuple(starts)
+
+    @property
+    def folder(self) -> Path:
+        """The folder that relative paths in this text start from."""
+        return self.path.parent if self.path is not None else Path()
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """Line and column of an offset, both from 1; a column is a code point."""
+        line = bisect_right(self._line_starts, offset)
+        return line, offset - self._line_starts[line - 1] + 1
+
+    def line(self, number: int) -> str:
+        """The text of a line, from 1, without its end."""
+        start = self._line_starts[number - 1]
+        end = self._line_starts[number] - 1 if number < len(self._line_starts) else len(self.text)
+        return self.text[start:end].rstrip("\r")
+
+    @property
+    def lines(self) -> int:
+        """How many lines there are."""
+        return len(self._line_starts)
+
+    def span(self, start: int, end: int) -> Span:
+        """The half-open range of offsets as a place, kept inside the text."""
+        size = len(self.text)
+        start = min(max(start, 0), size)
+        return Span(self, start, min(max(end, start), size))
+
+
+@frozen
+class Span:
+    """A half-open range of code points of one source."""
+
+    source: Source
+    start: int
+    end: int
+
+    @property
+    def line(self) -> int:
+        """The first line, from 1."""
+        return self.source.position(self.start)[0]
+
+    @property
+    def column(self) -> int:
+        """The first column, from 1."""
+        return self.source.position(self.start)[1]
+
+    @property
+    def end_line(self) -> int:
+        """The line of the end, from 1."""
+        return self.source.position(self.end)[0]
+
+    @property
+    def end_column(self) -> int:
+        """The column after the last one, from 1."""
+        return self.source.position(self.end)[1]
+
+    @property
+    def text(self) -> str:
+        """What stands there."""
+        return self.source.text[self.start : self.end]
+
+    def to(self, other: Span) -> Span:
+        """From the start of this place to the end of another in the same source."""
+        return Span(self.source, self.start, other.end)

@@ -1,0 +1,1 @@
+"""Exact types for what a campaign file can say."""
