@@ -1,0 +1,52 @@
+# Two commands matter: `make demo` shows a whole campaign, `make test` proves the code. Both set up what they need.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+VENV   := .venv
+PY     := $(VENV)/bin/python
+STAMP  := $(VENV)/.stamp
+# Test processes share the two cores of a small machine; more threads in each only get in one another's way.
+export OMP_NUM_THREADS ?= 1
+export PYTHONDONTWRITEBYTECODE ?= 1
+
+.PHONY: help setup demo test check golden docs bench soak format clean
+
+help:  ## what there is to make
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
+
+setup: $(STAMP)  ## .venv with everything pinned, and Pango
+
+$(STAMP): requirements/dev.txt pyproject.toml tools/setup.sh
+	@tools/setup.sh
+	@touch $@
+
+demo: $(STAMP)  ## a whole campaign on the CPU: checked, built, killed, resumed, closed out
+	@$(PY) tools/demo.py
+
+check: $(STAMP)  ## lint, format and types
+	$(VENV)/bin/ruff check
+	$(VENV)/bin/ruff format --check
+	$(VENV)/bin/mypy
+
+test: check  ## check, then every test but the soak
+	$(PY) -m pytest -n 2
+
+golden: $(STAMP)  ## rewrite the expected outputs; read the diff before committing it
+	CAMPC_GOLDEN=write $(PY) -m pytest -n 2 -q tests
+
+docs: $(STAMP)  ## regenerate the language reference, the error index and the CLI page
+	$(PY) tools/docs.py
+
+bench: $(STAMP)  ## checkpoint, restore and compiler times, side by side with the alternatives
+	$(PY) -m benchmarks
+
+soak: $(STAMP)  ## a thousand random kills, none of which may lose anything
+	$(PY) -m pytest -m soak --timeout 0 tests
+
+format: $(STAMP)  ## put the code into the one format
+	$(VENV)/bin/ruff check --fix
+	$(VENV)/bin/ruff format
+
+clean:  ## remove what make made
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
