@@ -7,9 +7,10 @@ import csv
 import json
 
 import torch
-from campc_harness import Run
 from network import CLASSES, Digits, Network
 from torch import Tensor, nn
+
+from campc_harness import Run
 
 PROBE = 16
 
@@ -34,7 +35,7 @@ def write_predictions(run: Run, data: Digits, read: Tensor) -> None:
 
 
 def write_errors(run: Run, data: Digits, read: Tensor) -> None:
-    """`errors.json`: over the test images, how often each digit (row) was read as each (column), and which were misread."""
+    """`errors.json`: how often each digit (row) of the test was read as each (column), and which images were misread."""
     confusion = torch.zeros(CLASSES, CLASSES, dtype=torch.int64)
     misread = []
     for index in range(data.training, len(data.ids)):
