@@ -1,0 +1,108 @@
+"""A whole spec, resolved: every name found, every value exact, every default in place."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Mapping
+
+from attrs import evolve, field, frozen
+
+from campc.schema.campaign import Campaign, Corpus, Outcome, Unknown
+from campc.schema.market import Lot, Package
+from campc.schema.node import Node
+from campc.schema.operation import Cleanup, Notify, Preflight, Shutdown
+from campc.schema.results import Budget, Deliverable, Expense, Ratio
+from campc.schema.rules import Gate, Stop, Watch
+from campc.schema.work import Checkpoint, Run, Tier, Window
+from campc.source import Source, Span
+
+
+@frozen
+class Allowance:
+    """``# campc: allow CODE because REASON``: the warning that it accepts, and the line that it speaks of."""
+
+    code: str
+    reason: str
+    at: Span
+    line: int
+
+
+@frozen(kw_only=True, eq=False)
+class Spec:
+    """All that a root file and the files that it uses declare. Things with names are looked up by name, in the order of declaration."""
+
+    source: Source
+    sources: tuple[Source, ...] = ()
+    """The root file, then the used ones."""
+    campaign: Campaign
+    declared: bool = True
+    """False where the file has no campaign block; a placeholder stands in its place then."""
+    zone: dt.tzinfo = dt.UTC
+    outcomes: Mapping[str, Outcome] = field(factory=dict)
+    unknowns: Mapping[str, Unknown] = field(factory=dict)
+    corpora: Mapping[str, Corpus] = field(factory=dict)
+    packages: Mapping[str, Package] = field(factory=dict)
+    lots: Mapping[str, Lot] = field(factory=dict)
+    tiers: Mapping[str, Tier] = field(factory=dict)
+    windows: Mapping[str, Window] = field(factory=dict)
+    runs: Mapping[str, Run] = field(factory=dict)
+    """With what they inherit from ``variant_of`` in place."""
+    own_runs: Mapping[str, Run] = field(factory=dict)
+    """As they are written."""
+    checkpoint: Checkpoint | None = None
+    stops: Mapping[str, Stop] = field(factory=dict)
+    watches: Mapping[str, Watch] = field(factory=dict)
+    gates: Mapping[str, Gate] = field(factory=dict)
+    deliverables: Mapping[str, Deliverable] = field(factory=dict)
+    expenses: Mapping[str, Expense] = field(factory=dict)
+    ratios: Mapping[str, Ratio] = field(factory=dict)
+    budget: Budget | None = None
+    preflight: Preflight | None = None
+    shutdown: Shutdown | None = None
+    cleanups: tuple[Cleanup, ...] = ()
+    notifies: tuple[Notify, ...] = ()
+    lets: Mapping[str, tuple[Span, bool]] = field(factory=dict)
+    """Each ``let`` with its place and whether it was used."""
+    allowances: tuple[Allowance, ...] = ()
+    faulty: frozenset[tuple[str, str]] = frozenset()
+    """Kind and name of blocks of which something needed is broken or missing, and was reported."""
+
+    def package_of(self, lot: Lot | None) -> Package | None:
+        """The package of a lot, where both are known."""
+        return self.packages.get(lot.package) if lot is not None and lot.package is not None else None
+
+    def lot_of(self, window: Window) -> Lot | None:
+        """The lot that a window is on; None for people's time."""
+        return self.lots.get(window.on.lot) if window.on is not None else None
+
+    def run_of(self, window: Window) -> Run | None:
+        """The run that a window executes."""
+        return self.runs.get(window.run) if window.run is not None else None
+
+    def windows_on(self, lot: str) -> Iterator[Window]:
+        """The windows on a lot, in the file's order."""
+        return (window for window in self.windows.values() if window.on is not None and window.on.lot == lot)
+
+    def used_runs(self) -> dict[str, Run]:
+        """The runs that some window executes, in the order of declaration."""
+        used = {window.run for window in self.windows.values()}
+        return {name: run for name, run in self.runs.items() if name in used}
+
+    def with_windows(self, windows: Mapping[str, Window]) -> Spec:
+        """The same spec with other windows: for what-if schedules."""
+        return evolve(self, windows=windows)
+
+    def blocks(self) -> Iterator[Node]:
+        """Every declared block, kind by kind."""
+        if self.declared:
+            yield self.campaign
+        for group in (
+            self.outcomes, self.unknowns, self.corpora, self.packages, self.lots, self.tiers, self.windows, self.own_runs, self.stops, self.watches,
+            self.gates, self.deliverables, self.expenses, self.ratios,
+        ):  # fmt: skip
+            yield from group.values()
+        for single in (self.checkpoint, self.budget, self.preflight, self.shutdown):
+            if single is not None:
+                yield single
+        yield from self.cleanups
+        yield from self.notifies
