@@ -1,0 +1,1 @@
+"""What happened: the ledger and the package, held against the plan that was built."""
