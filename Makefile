@@ -21,7 +21,7 @@ $(STAMP): requirements/dev.txt pyproject.toml tools/setup.sh
 	@touch $@
 
 demo: $(STAMP)  ## a whole campaign on the CPU: checked, built, killed, resumed, closed out
-	@$(PY) tools/demo.py
+	@$(PY) -m tools.demo
 
 check: $(STAMP)  ## lint, format and types
 	$(VENV)/bin/ruff check
@@ -35,7 +35,7 @@ golden: $(STAMP)  ## rewrite the expected outputs; read the diff before committi
 	CAMPC_GOLDEN=write $(PY) -m pytest -n 2 -q tests
 
 docs: $(STAMP)  ## regenerate the language reference, the error index and the CLI page
-	$(PY) tools/docs.py
+	$(PY) -m tools.docs
 
 bench: $(STAMP)  ## checkpoint, restore and compiler times, side by side with the alternatives
 	$(PY) -m benchmarks

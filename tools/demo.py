@@ -11,10 +11,8 @@ import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-from demo_faults import BROKEN, break_spec
-from demo_watch import Trainer, compare_bundles, ledger, wait_for_trainer
+from tools.demo_faults import BROKEN, break_spec
+from tools.demo_watch import Trainer, compare_bundles, ledger, wait_for_trainer
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"

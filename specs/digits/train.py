@@ -35,7 +35,7 @@ def write_predictions(run: Run, data: Digits, read: Tensor) -> None:
 
 
 def write_errors(run: Run, data: Digits, read: Tensor) -> None:
-    """`errors.json`: how often each digit (row) of the test was read as each (column), and which images were misread."""
+    """`errors.json`: how often each digit (row) of the test was read as each (column), and what was misread."""
     confusion = torch.zeros(CLASSES, CLASSES, dtype=torch.int64)
     misread = []
     for index in range(data.training, len(data.ids)):
