@@ -239,8 +239,8 @@ def plan() -> Schema:
 def ledger() -> Schema:
     """One line of a lot's ledger; each event adds its own members."""
     events = (
-        "launch preflight rehearsal start resume checkpoint metric watch stop interrupted deadline crash hang done gate "
-        "decide skip expense window note pack copy shutdown released"
+        "launch preflight rehearsal start resume checkpoint metric watch stop interrupted deadline crash hang done "
+        "gate decide skip expense window note pack copy shutdown released"
     )
     line = obj(
         seq=COUNT, time=NUMBER, mono=null_or(NUMBER), lot=TEXT, machine=TEXT, run_id=null_or(TEXT),

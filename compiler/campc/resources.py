@@ -1,4 +1,4 @@
-"""Where the files that are not Python live: the grammar and the templates.
+"""Where the files that are not Python live: the grammar, the templates, the catalogs.
 
 An installed campc carries them inside its package; in a checkout they stand at the root, where people look for them.
 """
@@ -9,7 +9,7 @@ __all__ = ["resource"]
 
 
 def resource(folder: str) -> Path:
-    """The folder of campc's own data files: ``grammar`` or ``templates``.
+    """The folder of campc's own data files: ``grammar``, ``templates``, ``specs/catalogs`` or ``specs/new``.
 
     Raises:
         FileNotFoundError: neither the package nor a checkout around it has the folder, so the installation is broken.
