@@ -183,7 +183,7 @@ stop diverged {{ when = loss is not finite; because = "A loss that isn't finite 
 stop hopeless {{ when = {a.metric} < 0.05; from = 500 steps; because = "So weak a result answers nothing: set the threshold." }}
 {no_return}
 tier essential {{
-  window prepare {{ kind = prepare; takes = 30min }}
+  window prepare {{ kind = prepare; takes = 30min; starts = -30min }}
   window setup   {{ kind = setup; on = box; takes = 30min; after = prepare }}
   window check   {{ kind = data_check; on = box; takes = 10min; after = setup }}
   window pilot   {{ kind = pilot; on = box; takes = 20min; after = check; run = control; limit = 100 steps }}
