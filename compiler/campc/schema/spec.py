@@ -19,12 +19,17 @@ from campc.source import Source, Span
 
 @frozen
 class Allowance:
-    """``# campc: allow CODE because REASON``: the warning that it accepts, and the line that it speaks of."""
+    """``# campc: allow CODE because REASON``: the warning that it accepts, and the lines that it speaks of."""
 
     code: str
     reason: str
     at: Span
-    line: int
+    lines: tuple[int, ...]
+
+    @property
+    def line(self) -> int:
+        """The first line of the item that it speaks of."""
+        return self.lines[-1]
 
 
 @frozen(kw_only=True, eq=False)

@@ -1,0 +1,54 @@
+"""Rules: one small function a code, with its page and its examples beside it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+
+from attrs import frozen
+
+from campc.diagnostic import Diagnostic
+from campc.schedule.plan import Plan
+
+Check = Callable[[Plan], Iterator[Diagnostic]]
+
+
+@frozen
+class Rule:
+    """A code's function. Its docstring is its page: what is wrong, why it matters, then ``Bad:`` and ``Good:`` with an example each."""
+
+    code: str
+    check: Check
+
+    @property
+    def page(self) -> Page:
+        return parse_page(self.code, self.check.__doc__ or "")
+
+
+@frozen
+class Page:
+    """What ``campc explain`` prints of a code."""
+
+    code: str
+    title: str
+    why: str
+    bad: str
+    good: str
+
+
+def rule(code: str) -> Callable[[Check], Rule]:
+    """Make a function the rule of a code."""
+
+    def enter(check: Check) -> Rule:
+        return Rule(code, check)
+
+    return enter
+
+
+def parse_page(code: str, text: str) -> Page:
+    """A page from its docstring: title line, paragraphs, ``Bad:`` and ``Good:`` examples."""
+    body = inspect.cleandoc(text)
+    before, _, rest = body.partition("\nBad:\n")
+    bad, _, good = rest.partition("\nGood:\n")
+    title, _, why = before.partition("\n")
+    return Page(code, title.strip(), why.strip(), inspect.cleandoc(bad) + "\n", inspect.cleandoc(good) + "\n")

@@ -1,0 +1,187 @@
+"""C301, C303, C304, C305: windows that can't stand where they do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from campc.checks.registry import rule
+from campc.checks.words import gpu_names, head, moment
+from campc.diagnostic import Diagnostic, Note
+from campc.schedule.plan import Conflict, Placement, Plan
+from campc.values.quantities import compact_duration, format_duration
+
+
+@rule("C301")
+def windows_overlap(plan: Plan) -> Iterator[Diagnostic]:
+    """Two windows hold the same GPU at the same time.
+
+    One GPU runs one step: two rows in a table do not make it parallel. Intervals are half-open, so one window may start at the very moment at which
+    another ends. Windows without `starts` are never placed over each other; this is about starts that were fixed by hand.
+
+    Bad:
+        tier essential {
+          window first  { kind = train; on = box; takes = 12h; starts = +0h; run = control }
+          window second { kind = train; on = box; takes = 12h; starts = +6h; run = variant }
+        }
+
+    Good:
+        tier essential {
+          window first  { kind = train; on = box; takes = 12h; run = control }
+          window second { kind = train; on = box; takes = 12h; after = first; run = variant }
+        }
+    """
+    grouped: dict[str, list[Conflict]] = {}
+    for conflict in plan.conflicts:
+        if not _says_so_already(plan, conflict):
+            grouped.setdefault(conflict.second.name, []).append(conflict)
+    for conflicts in grouped.values():
+        second = conflicts[0].second
+        parts = [
+            f"{c.first.name} holds {gpu_names(c.gpus, plan)} from {moment(plan, c.shared.start)} to {moment(plan, c.shared.end)}, "
+            f"{format_duration(c.shared.length)}"
+            for c in conflicts
+        ]
+        if len(conflicts) == 1:
+            c = conflicts[0]
+            message = (
+                f"{second.name} and {c.first.name} both hold {gpu_names(c.gpus, plan)} from {moment(plan, c.shared.start)} to "
+                f"{moment(plan, c.shared.end)}: {format_duration(c.shared.length)} in common"
+            )
+        else:
+            message = f"{second.name} needs GPUs that others hold: {'; '.join(parts)}"
+        yield Diagnostic(
+            "C301",
+            head(second.window.at),
+            message,
+            tuple(Note(head(c.first.window.at), "this one holds it already") for c in conflicts),
+            help=_where_it_fits(plan, second),
+            label=f"{moment(plan, second.start)} to {moment(plan, second.end)}",
+        )
+
+
+def _says_so_already(plan: Plan, conflict: Conflict) -> bool:
+    """Whether C304 reports the pair: one of them comes after the other."""
+    return conflict.first.name in conflict.second.window.after or conflict.second.name in conflict.first.window.after
+
+
+def _where_it_fits(plan: Plan, window: Placement) -> str:
+    assert window.window.on is not None
+    lot = window.window.on.lot
+    begin = max([plan.accounts[lot].start, *(plan.placements[n].end for n in window.window.after if n in plan.placements)])
+    begin = max(begin, window.start)
+    taken = sorted(
+        (p.interval for p in plan.placements.values() if p.name != window.name and set(p.gpus) & set(window.gpus)), key=lambda i: i.start
+    )
+    for interval in taken:
+        if interval.start < begin + window.interval.length and interval.end > begin:
+            begin = interval.end
+    return f"{window.name} fits from {moment(plan, begin)} (starts = {_offset(begin - plan.accounts[lot].start)}), or leave `starts` out and it is placed there"
+
+
+def _offset(seconds: Fraction) -> str:
+    return f"{'-' if seconds < 0 else '+'}{compact_duration(abs(seconds))}"
+
+
+@rule("C303")
+def before_lot(plan: Plan) -> Iterator[Diagnostic]:
+    """A window starts before its lot does.
+
+    Before a lot begins there is no machine: nothing can run on it.
+
+    Bad:
+        tier essential {
+          window control { kind = train; on = box; takes = 10h; starts = -2h; run = control }
+        }
+
+    Good:
+        tier essential {
+          window control { kind = train; on = box; takes = 10h; starts = +0h; run = control }
+        }
+    """
+    for placement in plan.placements.values():
+        on = placement.window.on
+        if on is None or not placement.fixed or on.lot not in plan.accounts:
+            continue
+        account = plan.accounts[on.lot]
+        if placement.start < account.start:
+            early = account.start - placement.start
+            yield Diagnostic(
+                "C303",
+                head(placement.window.place("starts")),
+                f"{placement.name} starts at {moment(plan, placement.start)}, {format_duration(early)} before {on.lot} begins at {moment(plan, account.start)}",
+                (Note(head(plan.spec.lots[on.lot].head), f"{on.lot} begins at {moment(plan, account.start)}"),),
+                help="write starts = +0h, or leave `starts` out",
+            )
+
+
+@rule("C304")
+def before_dependency(plan: Plan) -> Iterator[Diagnostic]:
+    """A window starts before one that it comes after has ended.
+
+    `after` says that a window needs another's result. A start that was fixed by hand before that result is there can't hold.
+
+    Bad:
+        tier essential {
+          window control { kind = train; on = box; takes = 10h; run = control }
+          window report  { kind = review; takes = 1h; starts = +9h; after = control }
+        }
+
+    Good:
+        tier essential {
+          window control { kind = train; on = box; takes = 10h; run = control }
+          window report  { kind = review; takes = 1h; after = control }
+        }
+    """
+    for placement in plan.placements.values():
+        if not placement.fixed:
+            continue
+        late = [plan.placements[n] for n in placement.window.after if n in plan.placements and plan.placements[n].end > placement.start]
+        if not late:
+            continue
+        latest = max(late, key=lambda p: p.end)
+        ends = "; ".join(f"{p.name} ends at {moment(plan, p.end)}" for p in late)
+        yield Diagnostic(
+            "C304",
+            head(placement.window.at),
+            f"{placement.name} starts at {moment(plan, placement.start)}, and comes after what has not ended: {ends}, "
+            f"{format_duration(latest.end - placement.start)} later",
+            tuple(Note(head(p.window.at), f"ends at {moment(plan, p.end)}") for p in late),
+            help=f"start it at {moment(plan, latest.end)} or later, or leave `starts` out",
+        )
+
+
+@rule("C305")
+def gpu_index(plan: Plan) -> Iterator[Diagnostic]:
+    """A GPU index outside the lot.
+
+    GPUs of a lot are counted from 0: a lot of two has `box[0]` and `box[1]`.
+
+    Bad:
+        tier essential {
+          window control { kind = train; on = box[1]; takes = 10h; run = control }
+        }
+
+    Good:
+        tier essential {
+          window control { kind = train; on = box[0]; takes = 10h; run = control }
+        }
+    """
+    for window in plan.spec.windows.values():
+        if window.on is None or window.on.high is None:
+            continue
+        lot = plan.spec.lot_of(window)
+        package = plan.spec.package_of(lot)
+        if lot is None or package is None or "gpus" in package.broken or window.on.high < package.gpus:
+            continue
+        if package.gpus == 1:
+            has, choose = "one GPU", f"write {lot.name}, or {lot.name}[0]"
+        else:
+            has, choose = f"{package.gpus} GPUs", f"its GPUs are {lot.name}[0] to {lot.name}[{package.gpus - 1}]"
+        yield Diagnostic(
+            "C305",
+            window.place("on"),
+            f"{window.name} is on {window.on}, and {lot.name} has {has}",
+            (Note(package.place("gpus"), f"{package.name} has {has}"),),
+            help=choose,
+        )

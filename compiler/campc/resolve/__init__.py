@@ -1,0 +1,1 @@
+"""From tree to spec: names, units, defaults."""

@@ -1,0 +1,48 @@
+"""Reading ``# campc: allow CODE because REASON``."""
+
+from __future__ import annotations
+
+import re
+
+from campc.codes import CODES
+from campc.resolve.faults import Faults
+from campc.schema.spec import Allowance
+from campc.source import Source
+from campc.syntax import tree
+
+_DIRECTIVE = re.compile(r"#+\s*campc\s*:", re.IGNORECASE)
+_ALLOW = re.compile(r"#\s*campc:\s+allow\s+(?P<code>\S+)(?:\s+because(?P<reason>.*))?\s*$")
+_FORM = "# campc: allow C502 because the recipe moves both together"
+
+
+def read_allowances(source: Source, comments: tuple[tree.Comment, ...], items: list[tuple[int, int]], faults: Faults) -> list[Allowance]:
+    """The allowances among the comments. ``items`` are first and last line of every item; malformed ones are reported as C213."""
+    found = []
+    comment_lines = {comment.at.line for comment in comments if comment.alone}
+    for comment in comments:
+        if not _DIRECTIVE.match(comment.text):
+            continue
+        match = _ALLOW.match(comment.text)
+        if match is None:
+            faults.report("C213", comment.at, "this is not an allowance that can be read", help=f"write {_FORM}")
+            continue
+        code, reason = match["code"], (match["reason"] or "").strip()
+        if code not in CODES:
+            faults.report("C213", comment.at, f"there is no code {code}", help=f"write {_FORM}")
+        elif CODES[code].severity == "error":
+            faults.report("C213", comment.at, f"{code} is an error, and only a warning can be allowed", help="mend what it reports")
+        elif not reason:
+            faults.report("C213", comment.at, f"this allows {code} without saying why", help=f"write # campc: allow {code} because REASON")
+        else:
+            line = comment.at.line
+            if comment.alone:
+                line += 1
+                while line <= source.lines and (line in comment_lines or not source.line(line).strip()):
+                    line += 1
+                lines = (line,)
+            else:
+                lines = (line, *sorted(first for first, last in items if last == line and first != line))
+            found.append(Allowance(code, reason, comment.at, lines))
+    return found
+
+

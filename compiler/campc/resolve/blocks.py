@@ -1,0 +1,162 @@
+"""From a block of the tree to an object of the schema's class."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import define, field, fields
+
+from campc.diagnostic import Edit, Fix, Note
+from campc.resolve.decode import Decoder
+from campc.resolve.faults import Fault, Faults, did_you_mean, replace
+from campc.schema import BLOCKS, CLASSES, AttributeInfo, BlockInfo, Node
+from campc.source import Span
+from campc.syntax import tree
+
+OWN_CODE_WHERE_MISSING = {("ratio", "if_none")}
+"""Required attributes whose absence a check reports with a code of its own."""
+
+
+@define
+class BlockDecoder:
+    """Decodes blocks with one decoder, and remembers what was faulty."""
+
+    decoder: Decoder
+    faults: Faults
+    faulty: set[tuple[str, str]] = field(factory=set)
+
+    def decode(self, block: tree.Block, kind: str, **extra: Any) -> Node:
+        """The object of a block; what could not be decoded has its default and stands in ``broken``."""
+        info = BLOCKS[kind]
+        places: dict[str, Span] = {}
+        values_at: dict[str, Span] = {}
+        values: dict[str, Any] = {}
+        broken: set[str] = set()
+        for item in block.body:
+            match item:
+                case tree.Attribute():
+                    self._attribute(item, info, places, values_at, values, broken)
+                case tree.Block():
+                    self._inner(item, kind, info)
+        name = block.label.text if block.label is not None else kind
+        written = {*places, *broken}
+        missing = [a for a in info.attributes.values() if a.required and a.name not in written and (kind, a.name) not in OWN_CODE_WHERE_MISSING]
+        if kind == "package" and "duration" not in written and _is_lump(values.get("price")):
+            missing.append(info.attributes["duration"])
+        if kind == "run" and ("variant_of" in places or "variant_of" in broken):
+            missing = [a for a in missing if a.name != "script"]
+        if block.broken:
+            broken.update(a.name for a in missing)
+            missing = []
+        if missing:
+            self._missing(block, kind, name, missing)
+            broken.update(a.name for a in missing)
+        needed = {a.name for a in info.attributes.values() if a.required}
+        if block.broken or broken & needed or (kind == "package" and "duration" in broken):
+            self.faulty.add((kind, name))
+        cls = CLASSES[kind]
+        keywords = {declared.metadata["campc"][5] or declared.name: declared.name for declared in fields(cls) if "campc" in declared.metadata}
+        return cls(
+            name=name,
+            at=block.at,
+            head=block.head,
+            name_at=block.label.at if block.label is not None else block.kind_at,
+            places=places,
+            values_at=values_at,
+            broken=frozenset(broken),
+            **{keywords[word]: value for word, value in values.items()},
+            **extra,
+        )
+
+    def _attribute(
+        self, item: tree.Attribute, info: BlockInfo, places: dict[str, Span], values_at: dict[str, Span], values: dict[str, Any], broken: set[str]
+    ) -> None:
+        declared = info.attributes.get(item.name)
+        if declared is None:
+            guessed = self._unknown(item, info)
+            if guessed is not None and guessed not in places:
+                broken.add(guessed)
+            return
+        if item.name in places:
+            self.faults.report(
+                "C207",
+                item.name_at,
+                f"{item.name} stands in this {info.kind} twice",
+                related=[Note(places[item.name], "it stands here already")],
+                help="keep one of them",
+            )
+            return
+        places[item.name] = item.at
+        values_at[item.name] = item.value.at
+        broken.discard(item.name)
+        try:
+            values[item.name] = self.decoder.decode(declared.type, item.value)
+        except Fault as fault:
+            broken.add(item.name)
+            if fault.code is not None:
+                message = f"{info.kind}.{item.name}: {fault.message}" if fault.code == "C204" and fault.message.startswith("this takes") else fault.message
+                self.faults.report(fault.code, fault.at, message, help=fault.help, fix=fault.fix, line_of=item.at)
+        except RecursionError:
+            broken.add(item.name)
+            self.faults.report("C101", item.name_at, "this expression has too many parts to be read", help="name parts of it with `let`")
+
+    def _unknown(self, item: tree.Attribute, info: BlockInfo) -> str | None:
+        guess, fix = did_you_mean(item.name, info.attributes, item.name_at)
+        if not info.attributes:
+            guess = f"a {info.kind} holds only windows"
+        elif fix is None:
+            owners = [kind for kind, other in BLOCKS.items() if item.name in other.attributes]
+            where = f"{item.name} belongs to {' and '.join(owners[:3])}; " if owners else ""
+            guess = f"{where}a {info.kind} takes {', '.join(info.attributes)}"
+        self.faults.report("C202", item.name_at, f"a {info.kind} has no attribute {item.name}", help=guess, fix=fix)
+        return fix.edits[0].text if fix is not None else None
+
+    def _inner(self, item: tree.Block, kind: str, info: BlockInfo) -> None:
+        inner = BLOCKS.get(item.kind)
+        if inner is not None and kind in inner.inside:
+            return
+        if inner is not None:
+            places = " or ".join("at top level" if place == "" else f"inside a {place}" for place in inner.inside)
+            self.faults.report("C201", item.kind_at, f"a {item.kind} can't stand inside a {kind}", help=f"it stands {places}")
+            return
+        if item.kind in info.attributes and item.label is None:
+            at = item.kind_at.source.span(item.kind_at.end, item.kind_at.end)
+            self.faults.report(
+                "C201",
+                item.kind_at,
+                f"{item.kind} is an attribute of a {kind}, not a block",
+                help=f"write {item.kind} = {{ … }}",
+                fix=Fix("write =", (Edit(at, " ="),)),
+            )
+            return
+        allowed = [k for k, other in BLOCKS.items() if kind in other.inside]
+        guess, fix = did_you_mean(item.kind, allowed, item.kind_at)
+        self.faults.report("C201", item.kind_at, f"there is no block {item.kind} inside a {kind}", help=guess or f"a {kind} holds only attributes", fix=fix)
+
+    def _missing(self, block: tree.Block, kind: str, name: str, missing: list[AttributeInfo]) -> None:
+        shown = f"{kind} {name}" if block.label is not None else f"this {kind}"
+        words = [a.name for a in missing]
+        if words == ["duration"]:
+            why = "its price is for a whole period"
+            message = f"{shown} has no duration, and {why}"
+        else:
+            message = f"{shown} has no {_and(words)}"
+        help_ = "add " + "; ".join(f"{a.name} = {a.shown_example}" for a in missing)
+        self.faults.report("C203", block.head, message, help=help_)
+
+
+def _is_lump(price: Any) -> bool:
+    from campc.values.money import Money
+
+    return isinstance(price, Money)
+
+
+def _and(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and no {words[-1]}"
+
+
+def guess_kind(block: tree.Block, allowed: list[str]) -> tuple[str | None, str | None, Fix | None]:
+    """The kind that an unknown block probably is, with help and fix."""
+    guess, fix = did_you_mean(block.kind, allowed, block.kind_at)
+    kind = fix.edits[0].text if fix is not None else None
+    return kind, guess, replace(block.kind_at, kind) if kind is not None else None

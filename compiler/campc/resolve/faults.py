@@ -1,0 +1,73 @@
+"""Collecting what is wrong while going on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from attrs import field, frozen
+
+from campc.diagnostic import Diagnostic, Edit, Fix, Note
+from campc.source import Span
+from campc.syntax.suggest import closest
+
+
+@frozen
+class Faults:
+    """The diagnostics of one resolution, in the order in which they were met."""
+
+    found: list[Diagnostic] = field(factory=list)
+
+    def report(
+        self,
+        code: str,
+        at: Span,
+        message: str,
+        *,
+        help: str | None = None,
+        related: Sequence[Note] = (),
+        fix: Fix | None = None,
+        line_of: Span | None = None,
+    ) -> None:
+        """Add one. ``line_of`` is the item that the fault belongs to: where ``at`` stands on a later line than it, the item's first line is the
+        primary place and ``at`` becomes a second one."""
+        notes = tuple(related)
+        if line_of is not None and line_of.source == at.source and at.line != line_of.line:
+            notes = (Note(at, "here"), *notes)
+            at = first_line(line_of)
+        self.found.append(Diagnostic(code, at, message, notes, help, fix))
+
+
+class Fault(Exception):
+    """A fault met inside an expression; the attribute that holds it reports it. ``code`` None: it was reported before."""
+
+    def __init__(self, code: str | None, at: Span, message: str = "", help: str | None = None, fix: Fix | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.at = at
+        self.message = message
+        self.help = help
+        self.fix = fix
+
+
+def first_line(span: Span) -> Span:
+    """The part of a place that lies on its first line."""
+    if span.line == span.end_line:
+        return span
+    line_end = span.start + len(span.source.line(span.line)) - span.column + 1
+    return span.source.span(span.start, line_end)
+
+
+def replace(at: Span, text: str, message: str | None = None) -> Fix:
+    """A fix that writes something else at a place."""
+    return Fix(message or f"write {text}", (Edit(at, text),))
+
+
+def did_you_mean(word: str, candidates: Iterable[str], at: Span) -> tuple[str | None, Fix | None]:
+    """Help and fix for a misspelt word: the closest candidate; else the candidates, where they are few; else nothing."""
+    known = sorted(set(candidates))
+    guess = closest(word, known)
+    if guess is not None:
+        return f"did you mean {guess}?", replace(at, guess)
+    if 0 < len(known) <= 14:
+        return f"known here: {', '.join(known)}", None
+    return None, None

@@ -1,0 +1,109 @@
+"""What variants inherit, and cycles of names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import attrs
+
+from campc.resolve.faults import Faults, did_you_mean, first_line
+from campc.schema import Checkpoint, Node, Run
+
+NOT_INHERITED = ("because", "role", "change", "variant_of")
+
+
+def cycles(edges: Mapping[str, Iterable[str]]) -> list[list[str]]:
+    """The cycles of a graph, each once, as its members in order from the one that comes first in ``edges``; every member is in one of them."""
+    order = {name: index for index, name in enumerate(edges)}
+    state: dict[str, int] = {}
+    found: list[list[str]] = []
+    for root in edges:
+        if root in state:
+            continue
+        path: list[str] = []
+        stack: list[tuple[str, list[str]]] = [(root, [n for n in edges[root] if n in order])]
+        state[root] = 1
+        path.append(root)
+        while stack:
+            name, rest = stack[-1]
+            if rest:
+                following = rest.pop(0)
+                if following not in state:
+                    state[following] = 1
+                    path.append(following)
+                    stack.append((following, [n for n in edges[following] if n in order]))
+                elif state[following] == 1:
+                    members = path[path.index(following) :]
+                    turn = members.index(min(members, key=order.__getitem__))
+                    found.append([*members[turn:], *members[:turn]])
+            else:
+                stack.pop()
+                path.pop()
+                state[name] = 2
+    return found
+
+
+def report_cycles(blocks: Mapping[str, Node], edges: Mapping[str, Iterable[str]], attribute: str, faults: Faults) -> set[str]:
+    """Report C209 for each cycle at its first member in the file; the names of all that are in one."""
+    members: set[str] = set()
+    for path in cycles(edges):
+        if members & set(path):
+            continue
+        members.update(path)
+        first = blocks[path[0]]
+        text = " → ".join([*path, path[0]])
+        if len(path) == 1:
+            message = f"{path[0]} names itself in `{attribute}`"
+        else:
+            message = f"{text}: each waits for the next" if attribute == "after" else f"{text}: `{attribute}` goes round in a circle"
+        place = first.place(attribute)
+        at = place if place.line == first.head.line else first_line(first.head)
+        faults.report("C209", at, message, help=f"take `{attribute}` away from one of them")
+    return members
+
+
+def inherit(own: Mapping[str, Run], default: Checkpoint | None, faults: Faults, circular: set[str]) -> dict[str, Run]:
+    """Each run with what it inherits in place, and ``change`` applied to its params."""
+    done: dict[str, Run] = {}
+    words = {declared.metadata["campc"][5] or declared.name: declared.name for declared in attrs.fields(Run) if "campc" in declared.metadata}
+
+    def one(name: str) -> Run:
+        if name in done:
+            return done[name]
+        run = own[name]
+        parent = one(run.variant_of) if run.variant_of in own and name not in circular else None
+        values: dict[str, Any] = {}
+        broken = set(run.broken)
+        if parent is not None:
+            for word, python_name in words.items():
+                if word in NOT_INHERITED or run.wrote(word) or word in run.broken:
+                    continue
+                if (word == "seed" and run.wrote("seeds")) or (word == "seeds" and run.wrote("seed")):
+                    continue
+                values[python_name] = getattr(parent, python_name)
+                if word in parent.broken:
+                    broken.add(word)
+            if run.checkpoint is None:
+                values["checkpoint"] = parent.checkpoint
+        elif run.variant_of is not None or "variant_of" in run.broken:
+            broken.update(word for word in words if not run.wrote(word))
+        if run.checkpoint is None and values.get("checkpoint") is None:
+            values["checkpoint"] = default
+        params = values.get("params", run.params)
+        if run.change and "params" not in broken:
+            unknown = [key for key in run.change if key not in params]
+            for key in unknown:
+                guess, fix = did_you_mean(key, params, run.place("change"))
+                whose = parent.name if parent is not None else name
+                faults.report(
+                    "C205", run.place("change"), f"{name} changes {key}, and {whose} has no param {key}", help=guess if fix else f"its params are {', '.join(params) or 'none'}"
+                )
+            params = {**params, **{k: v for k, v in run.change.items() if k in params}}
+        values["params"] = params
+        done[name] = attrs.evolve(run, **values, broken=frozenset(broken))
+        return done[name]
+
+    for name in own:
+        one(name)
+    return {name: done[name] for name in own}

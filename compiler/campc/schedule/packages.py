@@ -1,0 +1,96 @@
+"""Packages compared: the schedule placed again on one lot of each known package of the same GPU model."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import attrs
+
+from campc.schema.market import Lot, Package
+from campc.schema.spec import Spec
+from campc.schema.work import GpuSet, Window
+from campc.schedule.account import price_of
+from campc.schedule.place import place
+from campc.schedule.plan import PackageRow
+from campc.schedule.timeline import Term, billed_by_time
+from campc.values.instants import Instant
+from campc.values.quantities import Offset
+
+_ZERO = Fraction(0)
+
+
+def compare(spec: Spec, terms: dict[str, Term], start: Instant | None) -> tuple[PackageRow, ...]:
+    """One row a package that could hold the work of the lots of its GPU model, in the file's order."""
+    rows = []
+    for package in spec.packages.values():
+        if ("package", package.name) in spec.faulty or package.gpu is None:
+            continue
+        lots = [lot for lot in spec.lots.values() if _model(spec, lot) == _same(package.gpu)]
+        windows = [w for w in spec.windows.values() if w.on is not None and any(w.on.lot == lot.name for lot in lots)]
+        if not lots or not _large_enough(spec, package, lots, windows):
+            continue
+        rows.append(_row(spec, package, lots, terms, start))
+    return tuple(rows)
+
+
+def _model(spec: Spec, lot: Lot) -> str | None:
+    package = spec.package_of(lot)
+    return _same(package.gpu) if package is not None and package.gpu is not None else None
+
+
+def _same(model: str) -> str:
+    """One spelling of a GPU's model: case and spaces don't tell models apart."""
+    return "".join(model.lower().split()).replace("-", "")
+
+
+def _large_enough(spec: Spec, package: Package, lots: list[Lot], windows: list[Window]) -> bool:
+    gpus = 1
+    for lot in lots:
+        for window in windows:
+            if window.on is not None and window.on.lot == lot.name:
+                if window.on.high is not None:
+                    gpus = max(gpus, window.on.high + 1)
+                run = spec.run_of(window)
+                gpus = max(gpus, run.gpus if run is not None else 1)
+                if run is not None and run.memory is not None and package.memory is not None and run.memory.bytes > package.memory.bytes:
+                    return False
+    return package.gpus >= gpus
+
+
+def _row(spec: Spec, package: Package, lots: list[Lot], terms: dict[str, Term], start: Instant | None) -> PackageRow:
+    begin = min(terms[lot.name].start for lot in lots)
+    chosen = [lot for lot in lots if lot.package == package.name]
+    lot = attrs.evolve(
+        (chosen or lots)[0],
+        package=package.name,
+        keep_free=max((each.keep_free for each in lots), key=lambda d: d.seconds),
+        ends=chosen[0].ends if len(lots) == 1 and chosen else None,
+    )
+    end: Fraction | None = None
+    if lot.ends is not None and terms[lot.name].end is not None:
+        end = terms[lot.name].end
+    elif not billed_by_time(package) and package.duration is not None:
+        end = begin + package.duration.seconds
+    usable = None if end is None else end - package.ends_early.seconds
+    names = {each.name for each in lots}
+    windows = {name: _moved(window, names, lot.name) for name, window in spec.windows.items()}
+    placed = place(
+        attrs.evolve(spec, windows=windows, lots={**spec.lots, lot.name: lot}),
+        {**terms, lot.name: Term(begin, end, usable)},
+        start,
+    )
+    on_it = [p for p in placed.values() if p.window.on is not None and p.window.on.lot == lot.name]
+    last_end = max((p.interval.end for p in on_it), default=begin)
+    reserved = max(last_end - begin, _ZERO)
+    overrun = _ZERO if usable is None else max(last_end - usable, _ZERO)
+    uncommitted = None if usable is None else max(usable - last_end, _ZERO)
+    covers = overrun == 0 and (uncommitted is None or uncommitted >= lot.keep_free.seconds)
+    return PackageRow(package.name, covers, reserved, uncommitted, overrun, price_of(package, reserved), bool(chosen))
+
+
+def _moved(window: Window, from_: set[str], to: str) -> Window:
+    """A window with its lot replaced. Where several lots become one, starts that were fixed on the others are given up: they could not all hold."""
+    if window.on is None or window.on.lot not in from_ or window.on.lot == to:
+        return window
+    starts = None if isinstance(window.starts, Offset) else window.starts
+    return attrs.evolve(window, on=GpuSet(to, window.on.low, window.on.high), starts=starts)

@@ -1,0 +1,218 @@
+"""Placing windows: fixed ones where they stand, then the others one by one, as early as they can be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+from attrs import define, field
+
+from campc.schema.spec import Spec
+from campc.schema.work import TIERS, Window
+from campc.schedule.plan import Conflict, Gpu, Interval, Placement
+from campc.schedule.timeline import Term, seconds_from
+from campc.values.instants import Instant
+from campc.values.quantities import Offset
+
+_ZERO = Fraction(0)
+
+
+@define
+class Placed:
+    """A window's place before slack is known."""
+
+    window: Window
+    interval: Interval
+    gpus: tuple[Gpu, ...]
+    fixed: bool
+    predecessors: list[str] = field(factory=list)
+
+
+def place(spec: Spec, terms: Mapping[str, Term], start: Instant | None) -> dict[str, Placed]:
+    """Where every window stands. Windows that can't be placed (in a cycle, of unknown length, behind such a one) are left out.
+
+    Windows with ``starts`` are placed first. Of the others, repeatedly the first one that is ready (all its ``after`` placed), in order of tier and then
+    of the file, goes to the earliest gap on every GPU that it occupies, after its ``after`` and not before its lot. ``last`` windows come at the end.
+    """
+    placer = _Placer(spec, terms, start)
+    placer.run()
+    return placer.placed
+
+
+@define
+class _Placer:
+    spec: Spec
+    terms: Mapping[str, Term]
+    start: Instant | None
+    placed: dict[str, Placed] = field(factory=dict)
+    busy: dict[Gpu, list[Interval]] = field(factory=dict)
+
+    def run(self) -> None:
+        waiting: list[Window] = []
+        for window in self.spec.windows.values():
+            if not self._can_be_placed(window):
+                continue
+            begin = self._fixed_start(window)
+            if begin is None:
+                waiting.append(window)
+            else:
+                self._put(window, begin, fixed=True)
+        waiting.sort(key=lambda w: (TIERS.index(w.tier), w.order))
+        while waiting:
+            ready = [w for w in waiting if all(name in self.placed for name in w.after)]
+            chosen = next((w for w in ready if not w.last), None) or next(iter(ready), None)
+            if chosen is None:
+                return
+            waiting.remove(chosen)
+            self._put(chosen, self._earliest(chosen), fixed=False)
+
+    def _can_be_placed(self, window: Window) -> bool:
+        unknown = ("window", window.name) in self.spec.faulty or window.takes is None or window.broken & {"on", "after", "starts"}
+        return not unknown and (window.on is None or window.on.lot in self.terms)
+
+    def _fixed_start(self, window: Window) -> Fraction | None:
+        match window.starts:
+            case Instant() as instant:
+                return seconds_from(self.start, instant)
+            case Offset(by=by):
+                return (self.terms[window.on.lot].start if window.on is not None else _ZERO) + by.seconds
+        return None
+
+    def _gpus(self, window: Window) -> tuple[Gpu, ...]:
+        if window.on is None:
+            return ()
+        lot = self.spec.lots[window.on.lot]
+        package = self.spec.package_of(lot)
+        count = package.gpus if package is not None else 1
+        if window.on.low is None or window.on.high is None:
+            return tuple((lot.name, index) for index in range(min(count, MOST_GPUS)))
+        return tuple((lot.name, index) for index in range(window.on.low, min(window.on.high, window.on.low + MOST_GPUS) + 1))
+
+    def _put(self, window: Window, begin: Fraction, *, fixed: bool) -> None:
+        assert window.takes is not None
+        interval = Interval(begin, begin + window.takes.likely.seconds)
+        gpus = self._gpus(window)
+        self.placed[window.name] = Placed(window, interval, gpus, fixed)
+        for gpu in gpus:
+            intervals = self.busy.setdefault(gpu, [])
+            intervals.append(interval)
+            intervals.sort(key=lambda i: i.start)
+
+    def _earliest(self, window: Window) -> Fraction:
+        assert window.takes is not None
+        begin = self.terms[window.on.lot].start if window.on is not None else _ZERO
+        for name in window.after:
+            begin = max(begin, self.placed[name].interval.end)
+        if window.last and window.on is not None:
+            for other in self.placed.values():
+                if other.window.on is not None and other.window.on.lot == window.on.lot:
+                    begin = max(begin, other.interval.end)
+        length = window.takes.likely.seconds
+        gpus = self._gpus(window)
+        moved = True
+        while moved:
+            moved = False
+            for gpu in gpus:
+                for taken in self.busy.get(gpu, ()):
+                    if taken.start >= begin + length:
+                        break
+                    if taken.end > begin:
+                        begin = taken.end
+                        moved = True
+        return begin
+
+
+MOST_GPUS = 4096
+"""Indexes beyond this are an error of their own; they are not worth a list each."""
+
+
+def order(placed: Mapping[str, Placed]) -> list[Placed]:
+    """In planned order: by start, then by the file."""
+    return sorted(placed.values(), key=lambda p: (p.interval.start, p.window.order))
+
+
+def link(spec: Spec, placed: Mapping[str, Placed]) -> None:
+    """Fill in what each window cannot start before, the order kept: its ``after``, what is before it on its GPUs, all of its lot where it is last."""
+    latest: dict[Gpu, list[Placed]] = {}
+    for item in order(placed):
+        names = [name for name in item.window.after if name in placed]
+        for gpu in item.gpus:
+            before = latest.setdefault(gpu, [])
+            if before:
+                names.append(before[-1].window.name)
+            before.append(item)
+        if item.window.last and item.window.on is not None:
+            names.extend(
+                other.window.name
+                for other in placed.values()
+                if other.window.on is not None and other.window.on.lot == item.window.on.lot and other.interval.end <= item.interval.start
+            )
+        item.predecessors = list(dict.fromkeys(n for n in names if n != item.window.name))
+
+
+def slacks(placed: Mapping[str, Placed], terms: Mapping[str, Term]) -> dict[str, Fraction | None]:
+    """How far each window's end could move, the order kept, before a usable end is passed; None where nothing bounds it."""
+    followers: dict[str, list[Placed]] = {name: [] for name in placed}
+    for item in placed.values():
+        for name in item.predecessors:
+            followers[name].append(item)
+    latest_end: dict[str, Fraction | None] = {}
+    # Every follower starts at or after its predecessor's end, or (in a conflict) at least later in planned order.
+    for item in reversed(order(placed)):
+        bounds: list[Fraction] = []
+        if item.window.on is not None:
+            usable = terms[item.window.on.lot].usable_end
+            if usable is not None:
+                bounds.append(usable)
+        for follower in followers[item.window.name]:
+            if follower.fixed:
+                bounds.append(follower.interval.start)
+            else:
+                bound = latest_end.get(follower.window.name)
+                if bound is not None:
+                    bounds.append(bound - follower.interval.length)
+        latest_end[item.window.name] = min(bounds) if bounds else None
+    return {name: None if bound is None else bound - placed[name].interval.end for name, bound in latest_end.items()}
+
+
+def critical(placed: Mapping[str, Placed]) -> set[str]:
+    """The windows on the chains that set the latest end on each lot."""
+    found: set[str] = set()
+    lots: dict[str, list[Placed]] = {}
+    for item in placed.values():
+        if item.window.on is not None:
+            lots.setdefault(item.window.on.lot, []).append(item)
+    for items in lots.values():
+        end = max(item.interval.end for item in items)
+        stack = [item for item in items if item.interval.end == end]
+        while stack:
+            item = stack.pop()
+            if item.window.name in found:
+                continue
+            found.add(item.window.name)
+            if not item.fixed:
+                stack.extend(placed[n] for n in item.predecessors if placed[n].interval.end == item.interval.start)
+    return found
+
+
+def conflicts(placements: Mapping[str, Placement]) -> tuple[Conflict, ...]:
+    """The pairs that hold a GPU at the same time, by the later one's start."""
+    by_gpu: dict[Gpu, list[Placement]] = {}
+    for placement in placements.values():
+        for gpu in placement.gpus:
+            by_gpu.setdefault(gpu, []).append(placement)
+    pairs: dict[tuple[str, str], tuple[Placement, Placement, list[Gpu]]] = {}
+    for gpu, items in by_gpu.items():
+        items.sort(key=lambda p: (p.start, p.window.order))
+        open_: list[Placement] = []
+        for item in items:
+            open_ = [other for other in open_ if other.end > item.start]
+            for other in open_:
+                pairs.setdefault((other.name, item.name), (other, item, []))[2].append(gpu)
+            open_.append(item)
+    found = []
+    for first, second, gpus in pairs.values():
+        shared = first.interval & second.interval
+        assert shared is not None
+        found.append(Conflict(first, second, tuple(gpus), shared))
+    return tuple(sorted(found, key=lambda c: (c.second.start, c.second.window.order, c.first.window.order)))
