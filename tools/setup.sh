@@ -45,5 +45,5 @@ say "Installing the pinned requirements into .venv (PyTorch is the large one)"
 .venv/bin/python -m pip install --quiet --disable-pip-version-check ${PIP_FLAGS:-} -r requirements/dev.txt
 .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 
-.venv/bin/python -c 'import weasyprint' 2>/dev/null || bring "${PANGO[@]}"
+.venv/bin/python -c 'import weasyprint' >/dev/null 2>&1 || bring "${PANGO[@]}"
 .venv/bin/python -c 'import weasyprint' >/dev/null || { say "WeasyPrint does not load: see above."; exit 1; }
