@@ -6,14 +6,17 @@ their own: so that the first rehearsal can run within the hour, and what is stil
 
 from __future__ import annotations
 
+import argparse
 import re
+import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
-from attrs import evolve, field, frozen
+from attrs import evolve, field, fields, frozen
 
 from campc.resources import resource
 
-__all__ = ["QUESTIONS", "Answers", "ask", "files", "mend_name"]
+__all__ = ["QUESTIONS", "Answers", "add_arguments", "ask", "command", "files"]
 
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?(e[+-]?[0-9]+)?\Z")
 _DURATION = re.compile(r"([1-9][0-9]*(s|min|h|d|w))+\Z")
@@ -21,7 +24,7 @@ _DURATION = re.compile(r"([1-9][0-9]*(s|min|h|d|w))+\Z")
 
 @frozen(kw_only=True)
 class Answers:
-    """What a first spec needs to know. Values of parameters are written as the author types them: `8`, `2e-4`, `cosine`."""
+    """What a first spec needs to know. Parameters are as the author types them: `8`, `2e-4`, `cosine`."""
 
     name: str
     question: str = "Does the variant beat the control?"
