@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from attrs import evolve, field, fields, frozen
+from attrs import evolve, frozen
 
 from campc.resources import resource
 
@@ -38,12 +38,15 @@ class Answers:
     gain: str = "0.01"
     takes: str = "1h"
     checkpoints: str = "checkpoints"
-    interruptible: bool = field(default=False)
-    """Whether the package can be interrupted; read off the catalog, not asked."""
-    price: str | None = field(default=None)
-    """The lot's price as a literal, where it has one; read off the catalog, not asked."""
-    by_time: bool = field(default=False)
-    """Whether the package is billed by time; read off the catalog, not asked."""
+
+
+@frozen
+class Terms:
+    """What the spec must know of the package: its lot's price as a literal (None: billed by time), its currency."""
+
+    currency: str
+    price: str | None
+    interruptible: bool
 
 
 QUESTIONS: Mapping[str, str] = {
@@ -109,7 +112,7 @@ def string(text: str) -> str:
     return f'"{controls}"'
 
 
-def files(answers: Answers) -> dict[str, str]:
+def files(answers: Answers, terms: Terms) -> dict[str, str]:
     """The new folder's files by their path in it.
 
     Raises:
@@ -121,7 +124,7 @@ def files(answers: Answers) -> dict[str, str]:
     made = {name: (folder / name).read_text(encoding="utf-8") for name in ("train.py", "reload.py")}
     catalog = resource("specs/catalogs") / f"{answers.catalog}.campaign"
     made[f"catalogs/{answers.catalog}.campaign"] = catalog.read_text(encoding="utf-8")
-    made[f"{answers.name}.campaign"] = spec(answers)
+    made[f"{answers.name}.campaign"] = spec(answers, terms)
     return made
 
 
@@ -130,20 +133,21 @@ def allow(code: str, reason: str) -> str:
     return f"# campc: allow {code} because {reason}\n"
 
 
-def spec(a: Answers) -> str:
+def spec(a: Answers, terms: Terms) -> str:
     """The text of the spec."""
     outside = "://" in a.checkpoints
     budget = (
-        "budget { limit = 1000 USD; alert = 80% }"
-        if a.price is None
-        else f"budget {{ limit = {a.price}; alert = 100% }}"
+        f"budget {{ limit = 1000 {terms.currency}; alert = 80% }}"
+        if terms.price is None
+        else f"budget {{ limit = {terms.price}; alert = 100% }}"
     )
     no_return = (
         "stop no_return { when = checkpoint_age > 1h; because = "
         '"Without a recovery point, an interruption costs the run." }\n'
-        if a.interruptible
+        if terms.interruptible
         else ""
     )
+    params = ", ".join(f"{name} = {value}" for name, value in {"steps": "1000", a.parameter: literal(a.control)}.items())
     return f"""\
 use "catalogs/{a.catalog}.campaign"
 
@@ -151,7 +155,7 @@ campaign {a.name} {{
   question    = {string(a.question)}
   decision    = {string(f"Adopt the variant if {a.metric} exceeds the control's by at least {a.gain}.")}
   if_negative = {string(a.if_negative)}
-  currency    = USD
+  currency    = {terms.currency}
   files       = ["reload.py"]
 }}
 
@@ -167,7 +171,7 @@ lot box {{ package = {a.package}; keep_free = 2h }}
 run control {{
   script  = "train.py"
   seed    = 1
-  params  = {{ {a.parameter} = {literal(a.control)}, steps = 1000 }}
+  params  = {{ {params} }}
   steps   = 1000
   metrics = [loss, {a.metric}]
   kind    = full

@@ -28,7 +28,7 @@ def main() -> None:
         torch.manual_seed(run.seed)
         hidden = int(run.params.get("hidden", 16))
         model = nn.Sequential(nn.Linear(FEATURES, hidden), nn.ReLU(), nn.Linear(hidden, 2))
-        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+        optimizer = torch.optim.AdamW(model.parameters(), lr=float(run.params.get("lr", 1e-2)))
         run.track(model=model, optimizer=optimizer)
         training, (points, classes) = TensorDataset(*make_data(2000, seed=0)), make_data(1000, seed=1)
 
