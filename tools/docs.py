@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from campc.checks import ALL_RULES, Page
+from campc.codes import CODES, CodeInfo
 from campc.schema import BLOCKS, AttributeInfo, BlockInfo
 from tools import schemas
 
@@ -28,6 +30,51 @@ def language() -> str:
         (DOCS / "source" / "meaning.md").read_text(encoding="utf-8").strip(),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+TOPICS = {
+    "C1": "Syntax",
+    "C2": "Names and types",
+    "C3": "Schedule",
+    "C4": "Cost",
+    "C51": "Stop rules and checkpoints",
+    "C52": "Stop rules and checkpoints",
+    "C5": "Design of the comparison",
+    "C6": "Deliverables",
+    "C7": "Operation",
+}
+
+
+def errors() -> str:
+    """The error index, as Markdown."""
+    rules = {rule.code: rule.page for rule in ALL_RULES}
+    parts = [
+        "# What campc finds",
+        NOTE,
+        "Codes are stable and never reused. An error stops a build; a warning doesn't, unless with `--strict`, and can be accepted in "
+        "place with a reason. `campc explain CODE` prints the same.",
+    ]
+    last = ""
+    for info in sorted(CODES.values(), key=lambda info: info.code):
+        topic = TOPICS.get(info.code[:3]) or TOPICS[info.code[:2]]
+        if topic != last:
+            parts.append(f"## {topic}")
+        last = topic
+        parts.append(finding(info, rules.get(info.code)))
+    return "\n\n".join(parts) + "\n"
+
+
+def finding(info: CodeInfo, page: Page | None) -> str:
+    """One code: its name and gravity, why it matters, a bad and a good example."""
+    head = f"### {info.code} {info.name}"
+    gravity = {"error": "Error", "warning": "Warning"}[info.severity]
+    if page is None:
+        return f"{head}\n\n{gravity}: {info.summary}."
+    parts = [head, f"{gravity}. {page.title}", *([page.why] if page.why else [])]
+    for word, example in (("Bad", page.bad), ("Good", page.good)):
+        if example.strip():
+            parts.append(f"{word}:\n\n```campaign\n{example.strip()}\n```")
+    return "\n\n".join(parts)
 
 
 def block(info: BlockInfo) -> str:
@@ -73,7 +120,7 @@ def cell(text: str) -> str:
 
 def pages() -> dict[Path, str]:
     """Each generated file, and what it must hold."""
-    return {DOCS / "language.md": language(), **schemas.rendered()}
+    return {DOCS / "language.md": language(), DOCS / "errors.md": errors(), **schemas.rendered()}
 
 
 def main() -> None:
