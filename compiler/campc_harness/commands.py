@@ -1,0 +1,230 @@
+"""What `launch.sh` can be asked for: one short function a command."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from datetime import datetime
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+
+from campc_harness import finish, keeper, preflight, rehearse, show, status
+from campc_harness.actions import homes, pack_and_copy, perform
+from campc_harness.bundle import Bundle, open_bundle, write_json
+from campc_harness.exits import DONE, MISCONFIGURED
+from campc_harness.gates import RESULTS
+from campc_harness.launcher import STOP_FILE, Launcher, Options
+from campc_harness.ledger import Ledger
+from campc_harness.plan import PlanError
+
+Arguments = argparse.Namespace
+
+
+def bundle_of(arguments: Arguments) -> Bundle:
+    """The bundle that is meant: `CAMPC_BUNDLE`, else the folder that holds this package."""
+    root = os.environ.get("CAMPC_BUNDLE") or Path(__file__).resolve().parents[1]
+    return open_bundle(Path(root), arguments.lot or os.environ.get("CAMPC_LOT") or None, arguments.cpu)
+
+
+def run(arguments: Arguments) -> int:
+    """Launch the lot, or go on with it."""
+    bundle = bundle_of(arguments)
+    for lock in (keeper.keeper_lock(bundle), keeper.launcher_lock(bundle)):
+        pid = keeper.holder(lock)
+        if pid is not None:
+            raise keeper.Busy(f"this lot is being run already, by process {pid}: see ./launch.sh status")
+    if bundle.plan.preflight and bundle.plan.preflight.dry_run:
+        machine = rehearse.passed_before(bundle)
+        if machine is None:
+            print("the plan requires a rehearsal of this very plan first: ./launch.sh rehearse", file=sys.stderr)
+            return MISCONFIGURED
+        print(f"rehearsed on {machine}")
+    if not _look(bundle, only_problems=True) and not arguments.anyway:
+        print("not launched; mend this, or launch with --anyway", file=sys.stderr)
+        return MISCONFIGURED
+    passed = ["--lot", bundle.lot.name]
+    passed += ["--cpu"] if bundle.cpu else []
+    passed += ["--keep-machine"] if arguments.keep_machine else []
+    if arguments.foreground:
+        return keeper.keep(bundle, passed)
+    before = bundle.ledger.stat().st_size if bundle.ledger.exists() else 0
+    keeper.detach(bundle, passed)
+    if not keeper.wait_started(bundle, before):
+        print(f"the launcher didn't start; see {keeper.log_path(bundle).relative_to(bundle.root)}", file=sys.stderr)
+        return 1
+    print(f"{bundle.plan.campaign.name} runs on {bundle.lot.name}, and goes on when this terminal closes")
+    print("  ./launch.sh logs --follow    ./launch.sh status    ./launch.sh stop")
+    return DONE
+
+
+def launch(arguments: Arguments) -> int:
+    """The launcher itself, as its keeper starts it."""
+    bundle = bundle_of(arguments)
+    try:
+        with keeper.locked(keeper.launcher_lock(bundle)):
+            launcher = Launcher(bundle, Options(arguments.restart, _say))
+            code = launcher.run()
+            return finish.finish(launcher, code, arguments.keep_machine)
+    except keeper.Busy:
+        raise
+    except Exception:
+        traceback.print_exc()
+        return keeper.BROKEN
+
+
+def do(arguments: Arguments) -> int:
+    """What the launcher does itself for a window."""
+    bundle = bundle_of(arguments)
+    return perform(bundle, bundle.plan.window(arguments.window))
+
+
+def preflight_(arguments: Arguments) -> int:
+    """Look at everything that can be known before."""
+    return DONE if _look(bundle_of(arguments), only_problems=False) else MISCONFIGURED
+
+
+def rehearse_(arguments: Arguments) -> int:
+    """The dry run."""
+    return DONE if rehearse.rehearse(bundle_of(arguments), _say) else 1
+
+
+def status_(arguments: Arguments) -> int:
+    """What ran, runs and waits."""
+    print(status.text(status.status(bundle_of(arguments))))
+    return DONE
+
+
+def logs(arguments: Arguments) -> int:
+    """What the launcher and the running windows say."""
+    return show.logs(bundle_of(arguments), arguments.window, arguments.follow)
+
+
+def ledger(arguments: Arguments) -> int:
+    """The record, as a table or as JSON lines."""
+    return show.ledger(bundle_of(arguments), arguments.json)
+
+
+def decide(arguments: Arguments) -> int:
+    """Decide a gate."""
+    bundle = bundle_of(arguments)
+    gate = bundle.plan.gate(arguments.gate)
+    record = {"gate": gate.name, "result": arguments.result, "reason": arguments.because, "window": gate.after}
+    _ledger(bundle).append("decide", **record)
+    print(f"gate {gate.name}: {arguments.result}")
+    return DONE
+
+
+def skip(arguments: Arguments) -> int:
+    """Give up a window."""
+    bundle = bundle_of(arguments)
+    window = bundle.plan.window(arguments.window)
+    _ledger(bundle).append("skip", window=window.name, reason=arguments.because)
+    print(f"{window.name} will not be run")
+    return DONE
+
+
+def stop(arguments: Arguments) -> int:
+    """Save, pack, and end; a later launch goes on."""
+    bundle = bundle_of(arguments)
+    if keeper.holder(keeper.launcher_lock(bundle)) is None:
+        print("nothing runs on this lot")
+        return DONE
+    write_json(bundle.state / STOP_FILE, {"reason": arguments.because or "stopped by hand"})
+    print("asked: the run saves a checkpoint and leaves, results are packed; ./launch.sh goes on later")
+    return DONE
+
+
+def pack(arguments: Arguments) -> int:
+    """Pack the results and copy them home."""
+    bundle = bundle_of(arguments)
+    places = [arguments.to] if arguments.to else homes(bundle)
+    return pack_and_copy(bundle, _ledger(bundle), places, None)
+
+
+def record(arguments: Arguments) -> int:
+    """Write down what the harness cannot see."""
+    bundle = bundle_of(arguments)
+    book = _ledger(bundle)
+    if arguments.what == "expense":
+        amount = {"amount": _amount(arguments.amount), "currency": _currency(arguments.currency)}
+        book.append("expense", name=arguments.name, amount=amount, covers=arguments.covers, estimate=arguments.estimate)
+    elif arguments.what == "window":
+        window = bundle.plan.window(arguments.name)
+        times = {key: _instant(getattr(arguments, key)) for key in ("started", "ended")}
+        actual = times["ended"] - times["started"] if times["started"] and times["ended"] else None
+        book.append("window", window=window.name, state="recorded", reason=arguments.because, by="person",
+                    planned=window.takes.likely_s, actual=actual, **times)
+    else:
+        book.append("note", reason=arguments.what, text=arguments.text)
+    print("recorded")
+    return DONE
+
+
+def _look(bundle: Bundle, only_problems: bool) -> bool:
+    findings = preflight.preflight(bundle)
+    for finding in findings:
+        if not only_problems or finding.level != "ok":
+            print(finding.line())
+    errors = [finding for finding in findings if finding.level == "error"]
+    texts = [f"{finding.what}: {finding.do}" for finding in findings if finding.level != "ok"]
+    _ledger(bundle).append("preflight", reason="failed" if errors else "passed", findings=texts)
+    if not only_problems:
+        print(f"{len(errors)} errors, {sum(f.level == 'warning' for f in findings)} warnings")
+    return not errors
+
+
+def _ledger(bundle: Bundle) -> Ledger:
+    return Ledger(bundle.ledger, bundle.lot.name, bundle.machine, bundle.redactor().text)
+
+
+def _say(text: str) -> None:
+    print(f"{datetime.now():%Y-%m-%d %H:%M:%S} {text}", flush=True)
+
+
+def _amount(text: str) -> str:
+    try:
+        value = Decimal(text)
+    except InvalidOperation:
+        raise PlanError(f"an amount is a number such as 3.50, not {text!r}") from None
+    if not value.is_finite() or value < 0:
+        raise PlanError(f"an amount is zero or more, not {text!r}")
+    return str(value)
+
+
+def _currency(text: str) -> str:
+    if len(text) != 3 or not text.isalpha() or not text.isascii():
+        raise PlanError(f"a currency is three letters such as USD, not {text!r}")
+    return text.upper()
+
+
+def _instant(text: str | None) -> float | None:
+    if text is None:
+        return None
+    if text == "now":
+        return time.time()
+    try:
+        return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+    except ValueError:
+        raise PlanError(f"a time is such as 2026-12-01T09:00+01:00, or now; not {text!r}") from None
+
+
+COMMANDS: dict[str, Callable[[Arguments], int]] = {
+    "run": run,
+    "preflight": preflight_,
+    "rehearse": rehearse_,
+    "status": status_,
+    "logs": logs,
+    "decide": decide,
+    "record": record,
+    "skip": skip,
+    "stop": stop,
+    "pack": pack,
+    "ledger": ledger,
+    "_launch": launch,
+    "_do": do,
+}
+GATE_RESULTS = RESULTS

@@ -1,0 +1,176 @@
+"""What a window's attempts are started with: command, folders, environment."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from campc_harness.bundle import Bundle, python, setting
+from campc_harness.plan import Identity, RunPlan, Window
+from campc_harness.supervisor import Job
+
+_FLUSH_S = 120.0
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Where this machine stands among the nodes of a lot."""
+
+    nodes: int = 1
+    rank: int = 0
+    address: str = "127.0.0.1"
+    port: int | None = None
+
+
+def cluster() -> Cluster:
+    """Read from `CAMPC_NODES CAMPC_NODE_RANK CAMPC_MASTER_ADDR CAMPC_MASTER_PORT`; one machine where they are unset."""
+    try:
+        nodes, rank = int(os.environ.get("CAMPC_NODES", "1")), int(os.environ.get("CAMPC_NODE_RANK", "0"))
+        port = int(os.environ["CAMPC_MASTER_PORT"]) if "CAMPC_MASTER_PORT" in os.environ else None
+    except ValueError:
+        return Cluster()
+    return Cluster(max(1, nodes), rank, os.environ.get("CAMPC_MASTER_ADDR", "127.0.0.1"), port)
+
+
+def grace(bundle: Bundle, write_s: float | None = None) -> float:
+    """Seconds between asking an attempt to leave and killing it: the notice, where the vendor gives one."""
+    notice = bundle.lot.package.notice_s
+    patience = max(_FLUSH_S, 3 * write_s + 60) if write_s else _FLUSH_S
+    if bundle.lot.package.interruptible and notice:
+        patience = min(patience, max(5.0, notice - 5.0))
+    return setting("CAMPC_GRACE_S", patience)
+
+
+def run_job(
+    bundle: Bundle,
+    window: Window,
+    run: RunPlan,
+    identity: Identity,
+    attempt: int,
+    *,
+    deadline: float | None,
+    skip: Sequence[int] = (),
+    mode: str = "run",
+    phase: str = "",
+    write_s: float | None = None,
+    outputs: Path | None = None,
+    checkpoints: str | None = None,
+    log: Path | None = None,
+    folder: Path | None = None,
+) -> Job:
+    """An attempt of a run.
+
+    Args:
+        deadline: Unix time at which it must have flushed and left, or None.
+        skip: checkpoints to pass over.
+        mode, phase: see the environment variables of the same names.
+        outputs, checkpoints, log, folder: instead of the window's own (a rehearsal has its own).
+    """
+    place = cluster()
+    ranks = run.ranks if place.nodes == 1 else max(1, run.ranks // place.nodes)
+    final = bundle.outputs(identity.id, window)
+    environment = {
+        **bundle.environment(),
+        **{str(key): _plain(value) for key, value in run.env.items()},
+        "CAMPC_RUN": run.name,
+        "CAMPC_SEED": "" if identity.seed is None else str(identity.seed),
+        "CAMPC_OUTPUTS": str(outputs or final.with_name("outputs.partial")),
+        "CAMPC_CHECKPOINTS": checkpoints or bundle.checkpoints(run, identity.id, window.name),
+        "CAMPC_FROM": _from(bundle, run, identity),
+        "CAMPC_DEADLINE": "" if deadline is None else f"{deadline:.3f}",
+        "CAMPC_LIMIT_STEPS": "" if window.limit_steps is None else str(window.limit_steps),
+        "CAMPC_MODE": mode,
+        "CAMPC_PHASE": phase,
+        "CAMPC_SKIP_CHECKPOINTS": ",".join(map(str, skip)),
+    }
+    visible = _visible(bundle, window, place)
+    if visible is not None:
+        environment["CUDA_VISIBLE_DEVICES"] = visible
+    if run.ranks > 1:
+        environment.setdefault("OMP_NUM_THREADS", "1")
+    return Job(
+        window=window.name,
+        run_id=identity.id,
+        attempt=attempt,
+        argv=(python(), str(bundle.root / run.script), *run.args),
+        cwd=bundle.work if bundle.work.is_dir() else bundle.root,
+        env=environment,
+        log=log or bundle.log(window.name, attempt),
+        folder=folder or bundle.attempt_folder(window.name, attempt),
+        ranks=ranks,
+        first_rank=place.rank * ranks,
+        world=ranks * place.nodes,
+        master=(place.address, place.port or _free_port()),
+        hang_s=setting("CAMPC_HANG_S", 900.0),
+        grace_s=grace(bundle, write_s),
+    )
+
+
+def command_job(bundle: Bundle, window: Window, run_id: str | None, attempt: int) -> Job:
+    """An attempt of a window's command, or of what the launcher itself does for a window without one."""
+    if window.command:
+        argv: tuple[str, ...] = (shutil.which("bash") or "/bin/sh", "-c", window.command)
+    else:
+        argv = (python(), "-m", "campc_harness", "_do", window.name, "--lot", bundle.lot.name)
+    outputs = bundle.outputs(run_id, window) if run_id else bundle.root / "runs" / window.name / "outputs"
+    if window.command and not run_id:
+        outputs.mkdir(parents=True, exist_ok=True)
+    environment = {**bundle.environment(), "CAMPC_OUTPUTS": str(outputs), "CAMPC_RUN": window.run or ""}
+    visible = _visible(bundle, window, cluster())
+    if visible is not None:
+        environment["CUDA_VISIBLE_DEVICES"] = visible
+    return Job(
+        window=window.name,
+        run_id=run_id,
+        attempt=attempt,
+        argv=argv,
+        cwd=bundle.root,
+        env=environment,
+        log=bundle.log(window.name, attempt),
+        folder=bundle.attempt_folder(window.name, attempt),
+        proof=False,
+        hang_s=None,
+        grace_s=setting("CAMPC_GRACE_S", 20.0),
+    )
+
+
+def _from(bundle: Bundle, run: RunPlan, identity: Identity) -> str:
+    """Checkpoints of the run that this one starts from: those of its train window, of the same seed where it has it."""
+    if not run.from_:
+        return ""
+    source = bundle.plan.run(run.from_)
+    windows = [window for window in bundle.plan.windows if window.run == source.name]
+    windows.sort(key=lambda window: (window.kind != "train", window.kind == "pilot"))
+    same = [item for item in source.ids if item.seed == identity.seed] or list(source.ids)
+    if not windows or not same:
+        return ""
+    return bundle.checkpoints(source, same[0].id, windows[0].name)
+
+
+def _visible(bundle: Bundle, window: Window, place: Cluster) -> str | None:
+    """The window's GPUs of this node, as the driver counts them; None where that needs no saying."""
+    if bundle.cpu:
+        return ""
+    if not window.gpus:
+        return None
+    each = max(1, bundle.lot.package.gpus // max(1, place.nodes))
+    local = [gpu - place.rank * each for gpu in window.gpus if place.rank * each <= gpu < (place.rank + 1) * each]
+    outer = [item for item in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if item]
+    return ",".join(outer[gpu] if gpu < len(outer) else str(gpu) for gpu in local)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)

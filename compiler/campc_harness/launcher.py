@@ -1,0 +1,379 @@
+"""The lot's windows, in the planned order, from wherever an earlier start left them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from campc_harness import agenda, clock, gates, processes, spend
+from campc_harness.bundle import OWNER, Bundle, read_json, setting, write_json
+from campc_harness.exits import DEADLINE, DONE, INTERRUPTED, MISCONFIGURED, STOPPED
+from campc_harness.ledger import Ledger, read
+from campc_harness.plan import Gate, Identity, Window
+from campc_harness.progress import Progress, Tail
+from campc_harness.watch import Watcher
+from campc_harness.task import Host, Task
+
+_TICK_S = 0.25
+_LIVE_EVERY_S = 1.0
+_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+_WORST_FIRST = (MISCONFIGURED, 1, DEADLINE, STOPPED)
+STOP_FILE = "stop.json"
+LIVE_FILE = "live.json"
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a launch was asked for: `restart` after its supervisor was lost, `say` prints one line for people."""
+
+    restart: bool = False
+    say: Callable[[str], None] = print
+
+
+class Launcher:
+    """Runs one lot on this machine. The caller holds the launcher's lock."""
+
+    def __init__(self, bundle: Bundle, options: Options) -> None:
+        self.bundle = bundle
+        self.plan = bundle.plan
+        self.redactor = bundle.redactor()
+        self.ledger = Ledger(bundle.ledger, bundle.lot.name, bundle.machine, self.redactor.text)
+        self.tasks: list[Task] = []
+        self.interrupted: str | None = None
+        self._say = options.say
+        self._restart = options.restart
+        self._tail = Tail(bundle.ledger)
+        self._progress = Progress()
+        self._asked = 0
+        self._wake_read, self._wake_write = os.pipe()
+        self._reading = clock.read()
+        self._live_at = 0.0
+        self._said: set[str] = set()
+        self._host = Host(bundle, self.ledger, self.redactor, lambda: self.progress, self._deadline, self._number)
+        self._watcher = Watcher(self)
+
+    @property
+    def progress(self) -> Progress:
+        """The records so far, those of other processes included."""
+        for record in self._tail.new():
+            self._progress.take(record)
+        return self._progress
+
+    def run(self) -> int:
+        """Run until nothing is left to do; the exit code is that of the worst end of a window."""
+        self._begin()
+        selector = selectors.DefaultSelector()
+        with _caught(self._wake_write):
+            os.set_blocking(self._wake_read, False)
+            while not self._tick():
+                self._wait(selector)
+        self.ledger.sync()
+        return self._code()
+
+    def left(self) -> float | None:
+        """Seconds until the lot's usable end, or until the budget is spent; None where there is no such end."""
+        ends = [self._budget_left()]
+        end = self.usable_end()
+        anchor = self._anchor()
+        if end is not None:
+            ends.append(clock.remaining(end, anchor, clock.read()))
+        known = [item for item in ends if item is not None]
+        return min(known) if known else None
+
+    def usable_end(self) -> float | None:
+        """The lot's usable end in Unix seconds."""
+        lot = self.bundle.lot
+        if lot.usable_end:
+            return datetime.fromisoformat(lot.usable_end.replace("Z", "+00:00")).timestamp()
+        return None if lot.usable_end_s is None else self._anchor().wall + (lot.usable_end_s - lot.start_s)
+
+    def elapsed(self) -> float:
+        """Seconds since the first launch."""
+        anchor, now = self._anchor(), clock.read()
+        by_wall = now.wall - anchor.wall
+        return max(by_wall, now.mono - anchor.mono) if anchor.boot == now.boot else by_wall
+
+    def needs(self, window: Window) -> float:
+        """Seconds that a window will still take, as likely, less what its run has done already."""
+        if agenda.by_hand(window):
+            return 0.0
+        likely = float(window.takes.likely_s)
+        if not agenda.runs_script(window):
+            return likely
+        steps = window.limit_steps or (self.plan.run(window.run or "").steps)
+        if not steps:
+            return likely
+        shares = []
+        for run_id in window.run_ids:
+            state = self._progress.runs.get((run_id, window.name))
+            at = 0 if state is None else (state.committed or 0) if state.outcome is None else steps
+            shares.append(1 - min(1.0, at / steps))
+        return likely * sum(shares) / max(1, len(shares))
+
+    def _anchor(self) -> clock.Reading:
+        first = self._progress.first
+        if first is None:
+            return self._reading
+        return clock.Reading(first.time, first.mono or 0.0, str(first.more.get("boot", "")))
+
+    def _budget_left(self) -> float | None:
+        return spend.seconds_left(self.plan, self.bundle.lot, self._progress, self.elapsed())
+
+    def _begin(self) -> None:
+        found = read(self.bundle.ledger)
+        lost = processes.sweep({OWNER: str(self.bundle.state)})
+        now = clock.read()
+        for run in self.progress.runs.values():
+            for attempt in run.attempts:
+                if attempt.outcome is None and attempt.ended is None:
+                    who = {"run_id": attempt.run_id, "window": run.window, "attempt": attempt.number}
+                    self.ledger.append(
+                        "interrupted", **who, step=attempt.step, reason="its supervisor was lost", code=0
+                    )
+        self.ledger.append(
+            "launch",
+            plan_hash=self.plan.plan_hash,
+            boot=now.boot,
+            pid=os.getpid(),
+            cpu=self.bundle.cpu,
+            restart=self._restart,
+            usable_end=self.usable_end(),
+        )
+        for damage in found.damage:
+            text = f"ledger line {damage.line} {damage.text}"
+            self._note("ledger damaged", text)
+        if lost:
+            self._note("survivors killed", f"{len(lost)} processes of an earlier launch were still there")
+        hashes = {str(record.more.get("plan_hash")) for record in self.progress.launches}
+        if len(hashes) > 1:
+            self._note("plan changed", f"earlier launches had another plan: {', '.join(sorted(hashes))}")
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.bundle.state / STOP_FILE)
+
+    def _note(self, reason: str, text: str) -> None:
+        self.ledger.append("note", reason=reason, text=text)
+        self._say(text)
+
+    def _tick(self) -> bool:
+        """One turn; whether everything is over."""
+        self._clock()
+        self._requests()
+        for task in self.tasks:
+            task.poll()
+        for task in [task for task in self.tasks if task.outcome is not None]:
+            self.tasks.remove(task)
+            self._say(f"{task.window.name}: {task.outcome}" + (f" ({task.reason})" if task.reason else ""))
+            if task.outcome == "interrupted" and self.interrupted is None:
+                self.interrupted = task.reason or "interrupted"
+        self._watcher.tick()
+        if not self.interrupted:
+            self._give_up()
+            self._gates()
+            self._start()
+        self._live()
+        if self.tasks:
+            return False
+        return bool(self.interrupted) or not self._pending()
+
+    def _over(self) -> frozenset[str]:
+        """Windows of this lot that are over; a last one counts again once something ran after it."""
+        progress = self.progress
+        own = self.bundle.windows
+        latest = max((progress.window(w.name).ended or 0.0 for w in own if not w.last and not w.brings_home), default=0)
+        return frozenset(
+            window.name
+            for window in own
+            if (state := progress.window(window.name)).over
+            and not (window.last and state.state != "skipped" and (state.ended or 0.0) < latest)
+        )
+
+    def _pending(self) -> list[Window]:
+        over, running = self._over(), self._running()
+        return [window for window in self.bundle.windows if window.name not in over | running]
+
+    def _running(self) -> frozenset[str]:
+        return frozenset(task.window.name for task in self.tasks)
+
+    def _give_up(self) -> None:
+        own = {window.name for window in self.bundle.windows}
+        running = self._running()
+        for name, skip in agenda.given_up(self.plan, self.progress).items():
+            if name not in own:
+                continue
+            if name in running:
+                if skip.by == "skip":
+                    continue
+            else:
+                self._skip(name, skip)
+        for task in self.tasks:
+            state = self.progress.window(task.window.name)
+            if state.state == "skipped" and state.by == "person" and task.window.name not in self._said:
+                self._said.add(task.window.name)
+                task.leave(signal.SIGTERM, "skipped")
+
+    def _skip(self, name: str, skip: agenda.Skip) -> None:
+        self.ledger.append("window", window=name, state="skipped", reason=skip.reason, by=skip.by)
+        self._say(f"{name}: not run ({skip.reason})")
+
+    def _gates(self) -> None:
+        over = self._over()
+        own = {window.name for window in self.bundle.windows}
+        for gate in self.plan.gates:
+            state = self.progress.gate(gate.name)
+            if state.result or not (gates.follows(self.plan, gate.after) & own):
+                continue
+            before = {gate.after} | {w.name for w in self.plan.windows if gate.after in gates.follows(self.plan, w.name)}
+            if (before & own) - over:
+                continue
+            self._gate(gate)
+
+    def _gate(self, gate: Gate) -> None:
+        state = self.progress.gate(gate.name)
+        after = self.progress.window(gate.after)
+        if after.state == "skipped" and after.by in ("gate", "time", "failure"):
+            self._decided(gate, "continue", "the window before it was given up", "")
+            return
+        verdict = gates.judge(gate, gates.facts_of(self.plan, [self.progress]))
+        if verdict.result:
+            self._decided(gate, verdict.result, None, verdict.values)
+        elif state.waiting_since is None:
+            fields = {"gate": gate.name, "result": "wait", "values": verdict.values}
+            wait = f"waits {agenda.hours(gate.wait_s)} for `decide {gate.name} …`, then: {gate.if_silent}"
+            self.ledger.append("gate", **fields, window=gate.after, reason=wait, if_silent=gate.if_silent)
+            self._say(f"gate {gate.name}: {verdict.values or 'nothing was measured'}; {wait}")
+        elif time.time() - state.waiting_since >= gate.wait_s:
+            reason = f"nobody decided within {agenda.hours(gate.wait_s)}"
+            self._decided(gate, gate.if_silent, reason, verdict.values)
+
+    def _decided(self, gate: Gate, result: str, reason: str | None, values: str) -> None:
+        dropped = sorted(gates.drops(self.plan, gate, result))
+        self.ledger.append(
+            "gate", window=gate.after, gate=gate.name, result=result, values=values, dropped=dropped, reason=reason
+        )
+        self._say(f"gate {gate.name}: {result}" + (f" ({values})" if values else ""))
+
+    def _start(self) -> None:
+        over = self._over()
+        pending = self._pending()
+        ready = agenda.ready(self.plan, self.progress, self.bundle.lot.name, self._running(), over)
+        if not ready:
+            return
+        unfit = self._unfit(pending)
+        for window in ready:
+            if window.name in unfit:
+                self._skip(window.name, agenda.Skip("time", unfit[window.name]))
+            elif agenda.by_hand(window):
+                self.ledger.append("window", window=window.name, state="recorded", reason="by hand", by="launcher")
+                self._say(f"{window.name}: has no command, taken as done by hand")
+            else:
+                self._say(f"{window.name}: starts")
+                self.tasks.append(Task(self._host, window))
+
+    def _unfit(self, pending: list[Window]) -> dict[str, str]:
+        left = self.left()
+        if left is None:
+            return {}
+        now = time.time()
+        busy = {}
+        for task in self.tasks:
+            began = self.progress.window(task.window.name).began or now
+            busy[task.window.name] = max(0.0, task.window.takes.likely_s - (now - began))
+        needs = {window.name: self.needs(window) for window in pending}
+        return agenda.fitting(self.plan, self.bundle.lot.name, pending, busy, needs, left)
+
+    def _deadline(self, window: Window) -> float | None:
+        """Unix time at which a run must have left so that what remains fits before the usable end."""
+        left = self.left()
+        if left is None:
+            return None
+        home = sum(self.needs(other) for other in self._pending() if other.brings_home and other.name != window.name)
+        run = self.plan.run(window.run) if window.run else None
+        write_s = run.checkpoint.write_s if run and run.checkpoint and run.checkpoint.write_s else 5.0
+        return time.time() + left - home - setting("CAMPC_MARGIN_S", 2 * write_s)
+
+    def _number(self, window: Window, identity: Identity | None) -> int:
+        return self.progress.attempts.get(window.name, 0) + 1
+
+    def _clock(self) -> None:
+        now = clock.read()
+        ahead = clock.jump(self._reading, now)
+        if abs(ahead) > 2.0:
+            self._note("clock jump", f"the wall clock went {'ahead' if ahead > 0 else 'back'} by {abs(ahead):.0f} s")
+        self._reading = now
+
+    def _requests(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            for number in os.read(self._wake_read, 4096):
+                if number in _SIGNALS:
+                    self._signalled(number)
+        request = self.bundle.state / STOP_FILE
+        if request.exists() and not self.interrupted:
+            why = str(read_json(request).get("reason") or "stopped by hand")
+            self.interrupted = f"stop: {why}"
+            for task in self.tasks:
+                task.leave(signal.SIGTERM, why)
+
+    def _signalled(self, number: int) -> None:
+        name = signal.Signals(number).name
+        self._asked += 1
+        if self._asked >= 3 and number == signal.SIGINT:
+            self._say("forced: what was not committed is lost")
+            for task in self.tasks:
+                task.kill()
+            return
+        self.interrupted = self.interrupted or name
+        if self.tasks:
+            self._say(f"{name}: the run saves a checkpoint and leaves" + (" (still at it)" if self._asked > 1 else ""))
+        for task in self.tasks:
+            task.leave(number, name)
+
+    def _wait(self, selector: selectors.BaseSelector) -> None:
+        handles = {self._wake_read, *(handle for task in self.tasks for handle in task.descriptors())}
+        for key in list(selector.get_map().values()):
+            if key.fd not in handles:
+                selector.unregister(key.fd)
+        for handle in handles - set(selector.get_map()):
+            selector.register(handle, selectors.EVENT_READ)
+        selector.select(_TICK_S)
+
+    def _live(self) -> None:
+        now = time.monotonic()
+        if now - self._live_at < _LIVE_EVERY_S:
+            return
+        self._live_at = now
+        with contextlib.suppress(OSError):
+            write_json(self.bundle.state / LIVE_FILE, self._watcher.picture())
+
+    def _code(self) -> int:
+        if self.interrupted:
+            return INTERRUPTED
+        outcomes = {self.progress.window(window.name).outcome for window in self.bundle.windows}
+        found = {
+            {"misconfigured": MISCONFIGURED, "failed": 1, "deadline": DEADLINE, "stop": STOPPED}.get(str(word), DONE)
+            for word in outcomes
+        }
+        return next((code for code in _WORST_FIRST if code in found), DONE)
+
+
+class _caught:
+    """Latches signals: each is written to a pipe, none interrupts what runs."""
+
+    def __init__(self, handle: int) -> None:
+        self._handle = handle
+
+    def __enter__(self) -> None:
+        os.set_blocking(self._handle, False)
+        self._wakeup = signal.set_wakeup_fd(self._handle, warn_on_full_buffer=False)
+        self._before = {number: signal.signal(number, lambda *_: None) for number in _SIGNALS}
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        signal.set_wakeup_fd(self._wakeup)
+

@@ -1,0 +1,346 @@
+"""One attempt: the processes of a run or of a command, from their start until nothing of them is left.
+
+The attempt never blocks: `poll` is called by the loop that owns it. How an attempt ended is read from what each rank
+left behind (`exit-RANK.json` with this attempt's nonce); an exit code 0 alone proves nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from campc_harness import processes
+from campc_harness.exits import DEADLINE, DONE, INTERRUPTED, MISCONFIGURED, OUTCOMES, STOPPED, ExitRecord, read_exit
+from campc_harness.redact import Redactor
+
+Report = Mapping[str, Any]
+_BLOCK = 65536
+_DUMP_S = 2.0
+_PEERS_S = 15.0
+_SLOW_PHASES = ("load", "evaluate", "save", "warmup")
+
+
+@dataclass(frozen=True)
+class Job:
+    """What an attempt runs, and with which patience (seconds).
+
+    Attributes:
+        argv: the command of each rank.
+        cwd: its working folder.
+        env: the environment of all ranks, complete.
+        ranks: how many processes; `first_rank` and `world` differ from 0 and `ranks` on a cluster only.
+        proof: whether done needs `exit-RANK.json` (a command needs exit code 0 only).
+        log: what they print goes there.
+        folder: where `exit-RANK.json` is left.
+        hang_s: without a sign of life for so long, the attempt is ended; None: never.
+        grace_s: between asking an attempt to leave and killing it.
+    """
+
+    window: str
+    attempt: int
+    argv: tuple[str, ...]
+    cwd: Path
+    env: Mapping[str, str]
+    log: Path
+    folder: Path
+    ranks: int = 1
+    first_rank: int = 0
+    world: int = 1
+    master: tuple[str, int] = ("127.0.0.1", 29500)
+    gpus: tuple[str, ...] | None = None
+    run_id: str | None = None
+    proof: bool = True
+    hang_s: float | None = 900.0
+    grace_s: float = 120.0
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How an attempt ended. `outcome` is a word of `exits.OUTCOMES`, or `crash` or `hang`."""
+
+    outcome: str
+    code: int
+    reason: str
+    stop: str | None = None
+    step: int | None = None
+
+
+@dataclass
+class _Rank:
+    number: int
+    process: subprocess.Popen[bytes]
+    report: int
+    output: int
+    code: int | None = None
+    report_rest: bytes = b""
+    output_rest: bytes = b""
+    beat: float = field(default_factory=time.monotonic)
+    phase: str = "load"
+
+
+class Attempt:
+    """Starts the ranks of `job` at once.
+
+    Args:
+        job: what to run.
+        on_report: gets every report of the ranks, in the order of each.
+        redactor: what they print passes through it.
+
+    Raises:
+        OSError: they cannot be started; those that were are killed first.
+    """
+
+    def __init__(self, job: Job, on_report: Callable[[Report], None], redactor: Redactor) -> None:
+        self.job = job
+        self.nonce = secrets.token_hex(16)
+        self._on_report = on_report
+        self._redactor = redactor
+        self._ranks: list[_Rank] = []
+        self._asked: float | None = None
+        self._kill_at: float | None = None
+        self._hang: tuple[str, float] | None = None
+        self._peers_at: float | None = None
+        self._life_read, self._life_write = os.pipe()
+        job.folder.mkdir(parents=True, exist_ok=True)
+        job.log.parent.mkdir(parents=True, exist_ok=True)
+        self._log = open(job.log, "ab", buffering=0)  # noqa: SIM115 - closed in _close
+        try:
+            for local in range(job.ranks):
+                self._ranks.append(self._start(local))
+        except OSError:
+            self._close()
+            raise
+
+    @property
+    def pids(self) -> list[int]:
+        """Process numbers of the ranks."""
+        return [rank.process.pid for rank in self._ranks]
+
+    def descriptors(self) -> list[int]:
+        """What becomes readable when `poll` has something to do."""
+        return [handle for rank in self._ranks for handle in (rank.report, rank.output) if handle >= 0]
+
+    def signal(self, number: int) -> None:
+        """Forward a signal to every rank, once; after `grace_s` those that are still there are killed."""
+        if self._asked is None:
+            self._asked = time.monotonic()
+            self._kill_at = self._asked + self.job.grace_s
+        for rank in self._ranks:
+            processes.send(rank.process, number, group=not self.job.proof)
+
+    def kill(self) -> None:
+        """Kill every rank with all that it started."""
+        for rank in self._ranks:
+            processes.send(rank.process, signal.SIGKILL, group=True)
+        processes.sweep({"CAMPC_NONCE": self.nonce})
+
+    def poll(self) -> Ending | None:
+        """Read what came, mind the clock, and say how it ended once nothing is left running."""
+        now = time.monotonic()
+        for rank in self._ranks:
+            ended = rank.code is None and rank.process.poll() is not None
+            self._drain(rank)
+            if ended:
+                rank.code = rank.process.returncode
+        running = [rank for rank in self._ranks if rank.code is None]
+        if running:
+            self._mind(running, now)
+            return None
+        self.kill()
+        for rank in self._ranks:
+            self._drain(rank, finish=True)
+        self._close()
+        return self._ending()
+
+    def _start(self, local: int) -> _Rank:
+        report_read, report_write = os.pipe()
+        output_read, output_write = os.pipe()
+        number = self.job.first_rank + local
+        environment = {
+            **self.job.env,
+            "RANK": str(number),
+            "LOCAL_RANK": str(local),
+            "WORLD_SIZE": str(self.job.world),
+            "LOCAL_WORLD_SIZE": str(self.job.ranks),
+            "MASTER_ADDR": self.job.master[0],
+            "MASTER_PORT": str(self.job.master[1]),
+            "CAMPC_WINDOW": self.job.window,
+            "CAMPC_RUN_ID": self.job.run_id or "",
+            "CAMPC_ATTEMPT": str(self.job.attempt),
+            "CAMPC_NONCE": self.nonce,
+            "CAMPC_ATTEMPT_DIR": str(self.job.folder),
+            "CAMPC_REPORT_FD": str(report_write),
+            "CAMPC_LIFE_FD": str(self._life_read),
+        }
+        try:
+            process = processes.spawn(
+                self.job.argv,
+                cwd=self.job.cwd,
+                env=environment,
+                output=output_write,
+                keep=(report_write, self._life_read),
+            )
+        except BaseException:
+            os.close(report_read)
+            os.close(output_read)
+            raise
+        finally:
+            os.close(report_write)
+            os.close(output_write)
+        for handle in (report_read, output_read):
+            os.set_blocking(handle, False)
+        return _Rank(number, process, report_read, output_read)
+
+    def _drain(self, rank: _Rank, finish: bool = False) -> None:
+        rank.report, data = _read_all(rank.report)
+        *lines, rank.report_rest = (rank.report_rest + data).split(b"\n")
+        for line in lines:
+            self._take(rank, line)
+        rank.output, data = _read_all(rank.output)
+        text = rank.output_rest + data
+        # A secret that straddles two reads must not slip through: an unfinished line waits, unless it is very long.
+        cut = len(text) if finish else max(text.rfind(b"\n"), text.rfind(b"\r")) + 1
+        if not cut and len(text) > _BLOCK:
+            cut = len(text) - self._redactor.longest
+        rank.output_rest = text[cut:]
+        if cut:
+            self._print(rank, text[:cut])
+
+    def _print(self, rank: _Rank, data: bytes) -> None:
+        data = self._redactor.data(data)
+        if self.job.world > 1:
+            data = b"".join(f"[{rank.number}] ".encode() + line for line in data.splitlines(keepends=True))
+        # A full disk must not end the run: what it prints is the first thing to do without.
+        with contextlib.suppress(OSError):
+            self._log.write(data)
+
+    def _take(self, rank: _Rank, line: bytes) -> None:
+        try:
+            report = json.loads(line)
+        except ValueError:
+            return
+        if not isinstance(report, dict) or "event" not in report:
+            return
+        rank.beat = time.monotonic()
+        if report["event"] == "beat":
+            rank.phase = str(report.get("phase", "train"))
+        elif report["event"] == "resume":
+            rank.phase = "train"
+        self._on_report({**report, "rank": rank.number})
+
+    def _mind(self, running: list[_Rank], now: float) -> None:
+        if self._kill_at is not None and now > self._kill_at:
+            self.kill()
+            self._kill_at = now + 5.0
+        if self._hang is not None:
+            if self._asked is None and now > self._hang[1]:
+                self.signal(signal.SIGTERM)
+            return
+        gone = [rank for rank in self._ranks if rank.code not in (None, DONE)]
+        if gone and self._asked is None:
+            # The others may be leaving by themselves: a stop is agreed across ranks.
+            self._peers_at = self._peers_at or now + _PEERS_S
+            if now > self._peers_at:
+                self.signal(signal.SIGTERM)
+        if self.job.hang_s is None or self._asked is not None:
+            return
+        for rank in running:
+            patience = self.job.hang_s * (3 if rank.phase in _SLOW_PHASES else 1)
+            if now - rank.beat > patience:
+                self._begin_hang(rank, now - rank.beat, now)
+                return
+
+    def _begin_hang(self, silent: _Rank, silence_s: float, now: float) -> None:
+        reason = f"rank {silent.number} gave no sign of life for {silence_s:.0f} s, while it was to {silent.phase}"
+        self._hang = (reason, now + _DUMP_S)
+        for rank in self._ranks:
+            if rank.code is None:
+                self._print(rank, f"campc: {reason}; {processes.where(rank.process.pid)}\n".encode())
+                processes.send(rank.process, signal.SIGQUIT)
+
+    def _ending(self) -> Ending:
+        codes = {rank.number: rank.code if rank.code is not None else -9 for rank in self._ranks}
+        if not self.job.proof:
+            return self._command_ending(codes[self.job.first_rank])
+        left = {
+            rank.number: read_exit(self.job.folder, rank.number, attempt=self.job.attempt, nonce=self.nonce)
+            for rank in self._ranks
+        }
+        for code in (MISCONFIGURED, STOPPED, DEADLINE, INTERRUPTED):
+            for number, record in left.items():
+                if record is not None and codes[number] == code == record.code:
+                    if code != MISCONFIGURED and self._crashed(codes, left):
+                        break
+                    return Ending(OUTCOMES[code], code, record.reason, record.stop, record.step)
+        crashed = self._crashed(codes, left)
+        if crashed:
+            outcome = "hang" if self._hang else "crash"
+            return Ending(outcome, codes[crashed[0]], self._hang[0] if self._hang else crashed[1])
+        record = left[self._ranks[0].number]
+        return Ending("done", DONE, record.reason if record else "", None, record.step if record else None)
+
+    def _command_ending(self, code: int) -> Ending:
+        if code == DONE:
+            return Ending("done", DONE, "")
+        if self._asked is not None and code in (-signal.SIGTERM, -signal.SIGINT, -signal.SIGKILL, 143, 130):
+            return Ending("interrupted", INTERRUPTED, f"the command was ended by {_name(code)}")
+        return Ending("crash", code, f"the command ended with {_name(code)}")
+
+    def _crashed(self, codes: Mapping[int, int], left: Mapping[int, ExitRecord | None]) -> tuple[int, str] | None:
+        """The first rank without a proven end, and what to say of it; None where every rank has proven its own."""
+        unproven = []
+        for number, code in codes.items():
+            record = left[number]
+            if record is not None and record.code == code and code in OUTCOMES:
+                continue
+            what = f"rank {number} ended with {_name(code)}"
+            unproven.append((number, what + (" without saying that it was done" if code == DONE else "")))
+        # A rank that was only killed because another one had crashed is not the cause.
+        unproven.sort(key=lambda item: codes[item[0]] in (-signal.SIGTERM, -signal.SIGKILL))
+        return unproven[0] if unproven else None
+
+    def _close(self) -> None:
+        for rank in self._ranks:
+            if rank.code is None:
+                processes.send(rank.process, signal.SIGKILL, group=True)
+                rank.process.wait()
+            for handle in (rank.report, rank.output):
+                if handle >= 0:
+                    os.close(handle)
+            rank.report = rank.output = -1
+        os.close(self._life_read)
+        os.close(self._life_write)
+        self._log.close()
+
+
+def _read_all(handle: int) -> tuple[int, bytes]:
+    """Everything that can be read now; the handle, or -1 once the other side is closed."""
+    blocks = []
+    while handle >= 0 and len(blocks) < 64:
+        try:
+            block = os.read(handle, _BLOCK)
+        except BlockingIOError:
+            break
+        if not block:
+            os.close(handle)
+            handle = -1
+        blocks.append(block)
+    return handle, b"".join(blocks)
+
+
+def _name(code: int) -> str:
+    if code >= 0:
+        return f"exit code {code}"
+    try:
+        return f"signal {signal.Signals(-code).name}"
+    except ValueError:
+        return f"signal {-code}"

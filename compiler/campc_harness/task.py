@@ -1,0 +1,293 @@
+"""A window while it runs: its attempts, the pauses between them, and how it ended."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from campc_harness import agenda, jobs
+from campc_harness.bundle import Bundle, setting
+from campc_harness.exits import MISCONFIGURED
+from campc_harness.ledger import Ledger
+from campc_harness.plan import Identity, Window
+from campc_harness.progress import Progress, RunState
+from campc_harness.redact import Redactor
+from campc_harness.reports import Recorder
+from campc_harness.supervisor import Attempt, Ending, Job
+
+TRIES = 3
+_LONGEST_PAUSE_S = 300.0
+
+
+@dataclass(frozen=True)
+class Host:
+    """What a running window shares with its launcher.
+
+    Attributes:
+        progress: the records so far, up to the last line.
+        deadline: Unix time at which a window's run must have left, or None.
+        number: number of the next attempt of a run in a window (claims it where the checkpoints are).
+    """
+
+    bundle: Bundle
+    ledger: Ledger
+    redactor: Redactor
+    progress: Callable[[], Progress]
+    deadline: Callable[[Window], float | None]
+    number: Callable[[Window, Identity | None], int]
+
+
+class Task:
+    """One window on this machine, from its start to its end.
+
+    Attributes:
+        window: which.
+        outcome: None while it runs; then `done`, `stop`, `failed`, `deadline`, `misconfigured` or `interrupted`.
+    """
+
+    def __init__(self, host: Host, window: Window) -> None:
+        self.window = window
+        self.outcome: str | None = None
+        self.reason: str | None = None
+        self.recorder: Recorder | None = None
+        self.identity: Identity | None = None
+        self._host = host
+        self._script = agenda.runs_script(window)
+        self._attempt: Attempt | None = None
+        self._resume_at = 0.0
+        self._leaving: str | None = None
+        self._rule: tuple[str, str] | None = None
+        self._began = time.time()
+        host.ledger.append("window", window=window.name, state="started", planned=window.takes.likely_s)
+
+    @property
+    def attempt(self) -> Attempt | None:
+        """The attempt that runs now."""
+        return self._attempt
+
+    def descriptors(self) -> list[int]:
+        """What becomes readable when there is something to do."""
+        return self._attempt.descriptors() if self._attempt else []
+
+    def leave(self, number: int, why: str) -> None:
+        """Ask the window to end: its attempt gets the signal `number`, and no other one follows."""
+        self._leaving = why
+        if self._attempt:
+            self._attempt.signal(number)
+
+    def stop_by(self, rule: str, text: str) -> None:
+        """End the run by a stop rule that the launcher itself watches."""
+        if self._rule is None:
+            self._rule = (rule, text)
+            if self._attempt:
+                self._attempt.signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End the window at once; what wasn't committed is lost."""
+        self._leaving = self._leaving or "killed"
+        if self._attempt:
+            self._attempt.kill()
+
+    def poll(self) -> bool:
+        """Go on as far as possible without waiting; whether the window has ended."""
+        if self.outcome is not None:
+            return True
+        if self._attempt is None:
+            if self._leaving:
+                return self._end("interrupted", self._leaving)
+            if time.monotonic() < self._resume_at:
+                return False
+            return self._next()
+        ending = self._attempt.poll()
+        if ending is not None:
+            self._attempt = None
+            self._ended(ending)
+        return self.outcome is not None
+
+    def _next(self) -> bool:
+        """Start the next attempt, of the first identifier that isn't over."""
+        host, window = self._host, self.window
+        if not self._script:
+            return self._next_command()
+        run = host.bundle.plan.run(window.run or "")
+        for identity in run.ids:
+            state = host.progress().run(identity.id, window.name)
+            if state.outcome in ("done", "stop", "misconfigured"):
+                continue
+            if self._refused(identity):
+                continue
+            number = host.number(window, identity)
+            self.identity = identity
+            outputs = host.bundle.outputs(identity.id, window).with_name("outputs.partial")
+            if run.recover == "rerun" and outputs.exists():
+                outputs.rename(_free_name(outputs.with_name("outputs.lost")))
+            outputs.mkdir(parents=True, exist_ok=True)
+            job = jobs.run_job(
+                host.bundle,
+                window,
+                run,
+                identity,
+                number,
+                deadline=host.deadline(window),
+                skip=state.poisoned(),
+                write_s=run.checkpoint.write_s if run.checkpoint else None,
+            )
+            self._start(job, config_sha256=identity.config_sha256, ranks=job.ranks)
+            return self.outcome is not None
+        return self._finish_run()
+
+    def _next_command(self) -> bool:
+        host, window = self._host, self.window
+        ids: list[str | None] = list(window.run_ids) or [None]
+        for run_id in ids:
+            if host.progress().run(run_id, window.name).outcome not in ("done", "stop"):
+                number = host.number(window, None)
+                self._start(jobs.command_job(host.bundle, window, run_id, number), command=True)
+                return self.outcome is not None
+        return self._end("done", None)
+
+    def _start(self, job: Job, **more: object) -> None:
+        host = self._host
+        name = str(job.log.relative_to(host.bundle.root))
+        who = {"window": job.window, "run_id": job.run_id, "attempt": job.attempt}
+        host.ledger.append("start", **who, log=name, **more)
+        self.recorder = Recorder(host.ledger, job.window, job.run_id, job.attempt)
+        try:
+            self._attempt = Attempt(job, self.recorder.take, host.redactor)
+        except OSError as error:
+            self._ended(Ending("crash", 127, f"it can't be started: {error.strerror}"))
+
+    def _refused(self, identity: Identity) -> bool:
+        """Refuse an identifier that this ledger knows with another configuration."""
+        before = self._host.progress().configurations.get(identity.id)
+        if before is None or identity.config_sha256 is None or before == identity.config_sha256:
+            return False
+        reason = (
+            f"{identity.id} was started before with another configuration "
+            f"({before[:8]}…, now {identity.config_sha256[:8]}…): a changed run needs a new identifier"
+        )
+        self._host.ledger.append(
+            "stop", run_id=identity.id, window=self.window.name, reason=reason, code=MISCONFIGURED, stop=None
+        )
+        return True
+
+    def _ended(self, ending: Ending) -> None:
+        host, recorder = self._host, self.recorder
+        assert recorder is not None
+        recorder.flush()
+        run_id = self.identity.id if self.identity and self._script else self._command_id()
+        number = host.progress().attempts.get(self.window.name, 1)
+        who = {"run_id": run_id, "window": self.window.name, "attempt": number}
+        who["step"] = ending.step if ending.step is not None else recorder.step
+        reason = ending.reason or None
+        if self._rule is not None and ending.outcome in ("interrupted", "crash", "deadline"):
+            rule, text = self._rule
+            host.ledger.append("stop", **who, stop=rule, value=text, reason=text, code=76)
+            self._rule = None
+        elif ending.outcome == "done":
+            self._done(who, recorder)
+        elif ending.outcome in ("stopped", "misconfigured"):
+            values = {name: recorder.values[name] for name in sorted(recorder.values)}
+            host.ledger.append("stop", **who, stop=ending.stop, reason=reason, code=ending.code, metrics=values)
+        elif ending.outcome == "deadline":
+            host.ledger.append("deadline", **who, reason=reason, code=ending.code)
+            self._end("deadline", reason)
+        else:
+            self._died(ending, who, reason)
+
+    def _died(self, ending: Ending, who: dict[str, object], reason: str | None) -> None:
+        """An attempt that neither finished nor stopped: try again after a pause, unless that has led nowhere."""
+        host = self._host
+        asked = self._leaving is not None
+        word = ending.outcome if ending.outcome in ("interrupted", "hang") else "crash"
+        if asked and word == "crash" and ending.code < 0:
+            word, reason = "interrupted", f"{reason}, after it had been asked to leave"
+        host.ledger.append(word, **who, reason=reason, code=0 if asked else ending.code)
+        if asked:
+            self._end("interrupted", self._leaving)
+            return
+        state = host.progress().run(str(who["run_id"]) if who["run_id"] else None, self.window.name)
+        fruitless = len(state.fruitless())
+        if fruitless >= TRIES:
+            self._exhausted(who, reason)
+        elif word == "interrupted" and fruitless <= 1:
+            self._resume_at = time.monotonic()
+        else:
+            pause = setting("CAMPC_PAUSE_S", 5.0) * 3 ** max(0, fruitless - 1)
+            self._resume_at = time.monotonic() + min(pause, _LONGEST_PAUSE_S)
+
+    def _exhausted(self, who: dict[str, object], reason: str | None) -> None:
+        if self._script:
+            text = f"{TRIES} attempts without a newly committed step; the last one: {reason}"
+            self._host.ledger.append("stop", **who, stop=None, reason=text, code=None)
+        else:
+            self._end("failed", f"{TRIES} attempts; the last one: {reason}")
+
+    def _done(self, who: dict[str, object], recorder: Recorder) -> None:
+        if self._script and self.identity:
+            final = self._host.bundle.outputs(self.identity.id, self.window)
+            settle(final.with_name("outputs.partial"), final)
+        metrics = {name: recorder.values[name] for name in sorted(recorder.values)}
+        state = self._host.progress().run(str(who["run_id"] or "") or None, self.window.name)
+        self._host.ledger.append("done", **who, outcome="done", metrics={**state.metrics, **metrics})
+
+    def _finish_run(self) -> bool:
+        states: list[RunState] = [
+            self._host.progress().run(run_id, self.window.name) for run_id in self.window.run_ids
+        ]
+        stopped = [state for state in states if state.outcome == "stop"]
+        wrong = [state for state in states if state.outcome == "misconfigured"]
+        if wrong:
+            return self._end("misconfigured", wrong[0].reason)
+        if stopped:
+            return self._end("stop", f"{stopped[0].run_id} was stopped: {stopped[0].reason}")
+        return self._end("done", None)
+
+    def _end(self, outcome: str, reason: str | None) -> bool:
+        self.outcome, self.reason = outcome, reason
+        if outcome != "interrupted":
+            state = "finished" if outcome in ("done", "stop") else "failed"
+            began = self._host.progress().window(self.window.name).began or self._began
+            self._host.ledger.append(
+                "window",
+                window=self.window.name,
+                state=state,
+                outcome=outcome,
+                reason=reason,
+                planned=self.window.takes.likely_s,
+                actual=round(time.time() - began, 3),
+            )
+        return True
+
+    def _command_id(self) -> str | None:
+        job = self.recorder
+        return job.run_id if job else None
+
+
+def settle(partial: Path, final: Path) -> None:
+    """Make the outputs of a run that ended well durable, and give them their final name."""
+    if not partial.exists():
+        return
+    for folder, _, files in os.walk(partial):
+        for name in [*files, "."]:
+            with contextlib.suppress(OSError):
+                handle = os.open(os.path.join(folder, name), os.O_RDONLY)
+                try:
+                    os.fsync(handle)
+                finally:
+                    os.close(handle)
+    if final.exists():
+        final.rename(_free_name(final.with_name("outputs.old")))
+    partial.rename(final)
+
+
+def _free_name(path: Path) -> Path:
+    number = 1
+    while path.with_name(f"{path.name}-{number}").exists():
+        number += 1
+    return path.with_name(f"{path.name}-{number}")
