@@ -29,7 +29,10 @@ def parser() -> argparse.ArgumentParser:
     shared.add_argument("--lot", help="which lot this machine is, where the plan has several")
     shared.add_argument("--cpu", action="store_true", help="run on CPUs, where there is no GPU")
     top = argparse.ArgumentParser(
-        prog="launch.sh", description=_HELP, formatter_class=argparse.RawDescriptionHelpFormatter, usage="%(prog)s …"
+        prog="./launch.sh",
+        description=_HELP,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage="./launch.sh [COMMAND] …",
     )
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
 

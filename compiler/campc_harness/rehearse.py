@@ -75,7 +75,9 @@ def rehearse(bundle: Bundle, say: Callable[[str], None] = print) -> bool:
         "runs": {result.run: _plain(result) for result in results},
     }
     write_json(bundle.root / RECORD, tree)
-    ledger.append("rehearsal", reason="passed" if passed else "failed", **{k: v for k, v in tree.items() if k != "time"})
+    ledger.append(
+        "rehearsal", reason="passed" if passed else "failed", **{k: v for k, v in tree.items() if k != "time"}
+    )
     ledger.close()
     return passed
 
@@ -177,8 +179,17 @@ class _Stage:
         outputs = self._home / "outputs" / phase
         outputs.mkdir(parents=True, exist_ok=True)
         job = jobs.run_job(
-            self._bundle, self._window, self._run, self._run.ids[0], number, deadline=None, mode="rehearse",
-            phase=phase, outputs=outputs, checkpoints=checkpoints, log=self._home / f"{phase}.log",
+            self._bundle,
+            self._window,
+            self._run,
+            self._run.ids[0],
+            number,
+            deadline=None,
+            mode="rehearse",
+            phase=phase,
+            outputs=outputs,
+            checkpoints=checkpoints,
+            log=self._home / f"{phase}.log",
             folder=self._folder(phase),
         )
         attempt = Attempt(job, self._observe, self._bundle.redactor())
@@ -262,4 +273,3 @@ def _forget(place: str) -> None:
 
         system, path = fsspec.core.url_to_fs(place)
         system.rm(path, recursive=True)
-

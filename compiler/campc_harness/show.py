@@ -24,7 +24,10 @@ def logs(bundle: Bundle, window: str | None, follow: bool) -> int:
                 _show(path, seen)
             if not follow:
                 return 0
-            if keeper.holder(keeper.launcher_lock(bundle)) is None and keeper.holder(keeper.keeper_lock(bundle)) is None:
+            if (
+                keeper.holder(keeper.launcher_lock(bundle)) is None
+                and keeper.holder(keeper.keeper_lock(bundle)) is None
+            ):
                 for path in _files(bundle, window):
                     _show(path, seen)
                 return 0
@@ -72,7 +75,9 @@ def _what(record: Record) -> str:
 
 def _brief(value: object) -> str:
     if isinstance(value, dict):
-        return " ".join(f"{key}={item:.5g}" if isinstance(item, float) else f"{key}={item}" for key, item in value.items())
+        return " ".join(
+            f"{key}={item:.5g}" if isinstance(item, float) else f"{key}={item}" for key, item in value.items()
+        )
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 

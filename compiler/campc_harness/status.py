@@ -200,9 +200,11 @@ def _lines(bundle: Bundle, progress: Progress, live: dict[str, object]) -> list[
     if progress.first is not None:
         spent = spend.spent(bundle.plan, bundle.lot, progress, time.time() - progress.first.time)
         if spent is not None:
-            limit = f" of {bundle.plan.budget.limit.amount} {bundle.plan.budget.limit.currency}" if (
-                bundle.plan.budget
-            ) else ""
+            limit = (
+                f" of {bundle.plan.budget.limit.amount} {bundle.plan.budget.limit.currency}"
+                if (bundle.plan.budget)
+                else ""
+            )
             lines.append(f"spent or committed {spent.amount} {spent.currency}{limit}")
     for gate in bundle.plan.gates:
         state = progress.gates.get(gate.name)
@@ -214,13 +216,11 @@ def _lines(bundle: Bundle, progress: Progress, live: dict[str, object]) -> list[
         lines.append(f"gate {gate.name} waits {agenda.hours(left)} more, then: {gate.if_silent}")
         lines.append(f"  {gate.question or gate.when.get('text', '')}  ({verdict.values or 'nothing measured'})")
         lines.append(f"  reduce would give up {count} windows and save {agenda.hours(seconds)}")
-        lines.append(f"  ./launch.sh decide {gate.name} continue|reduce|revisit|stop|conclude --because \"…\"")
+        lines.append(f'  ./launch.sh decide {gate.name} continue|reduce|revisit|stop|conclude --because "…"')
     return lines
 
 
-def _remaining(
-    bundle: Bundle, progress: Progress, window: Window, pace: dict[str, float]
-) -> tuple[float, bool]:
+def _remaining(bundle: Bundle, progress: Progress, window: Window, pace: dict[str, float]) -> tuple[float, bool]:
     steps = window.limit_steps or (bundle.plan.run(window.run).steps if window.run else None)
     if not steps or not window.run or window.run not in pace or not agenda.runs_script(window):
         return float(window.takes.likely_s), False

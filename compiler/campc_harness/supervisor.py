@@ -112,7 +112,7 @@ class Attempt:
         self._life_read, self._life_write = os.pipe()
         job.folder.mkdir(parents=True, exist_ok=True)
         job.log.parent.mkdir(parents=True, exist_ok=True)
-        self._log = open(job.log, "ab", buffering=0)  # noqa: SIM115 - closed in _close
+        self._log = open(job.log, "ab", buffering=0)
         try:
             for local in range(job.ranks):
                 self._ranks.append(self._start(local))
@@ -324,7 +324,7 @@ class Attempt:
 
 def _read_all(handle: int) -> tuple[int, bytes]:
     """Everything that can be read now; the handle, or -1 once the other side is closed."""
-    blocks = []
+    blocks: list[bytes] = []
     while handle >= 0 and len(blocks) < 64:
         try:
             block = os.read(handle, _BLOCK)

@@ -182,7 +182,7 @@ class Task:
         recorder.flush()
         run_id = self.identity.id if self.identity and self._script else self._command_id()
         number = host.progress().attempts.get(self.window.name, 1)
-        who = {"run_id": run_id, "window": self.window.name, "attempt": number}
+        who: dict[str, object] = {"run_id": run_id, "window": self.window.name, "attempt": number}
         who["step"] = ending.step if ending.step is not None else recorder.step
         reason = ending.reason or None
         if self._rule is not None and ending.outcome in ("interrupted", "crash", "deadline"):
@@ -237,9 +237,7 @@ class Task:
         self._host.ledger.append("done", **who, outcome="done", metrics={**state.metrics, **metrics})
 
     def _finish_run(self) -> bool:
-        states: list[RunState] = [
-            self._host.progress().run(run_id, self.window.name) for run_id in self.window.run_ids
-        ]
+        states: list[RunState] = [self._host.progress().run(run_id, self.window.name) for run_id in self.window.run_ids]
         stopped = [state for state in states if state.outcome == "stop"]
         wrong = [state for state in states if state.outcome == "misconfigured"]
         if wrong:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from campc_harness import gpu, spend
@@ -133,6 +132,4 @@ def _age(committed_at: float | None, began: float) -> float:
 def _plain(value: Builtin | None) -> Any:
     if isinstance(value, Money):
         return {"amount": str(value.amount), "currency": value.currency}
-    if isinstance(value, Mapping):
-        return None
     return value
