@@ -30,11 +30,14 @@ class Money:
 
 Value = Number | Money | str | bool
 Builtin = Number | Money | str
+Reading = Number | str | None
 
 
 @dataclass(frozen=True)
 class Facts:
     """What is known when a condition is evaluated. Whatever is not in a mapping, or is None there, is unknown.
+
+    Metrics may also be `"nan"`, `"inf"` and `"-inf"`, as reports and ledgers spell what JSON has no words for.
 
     Attributes:
         metrics: of the run in question, metric → last value.
@@ -44,9 +47,9 @@ class Facts:
             `spend` as `Money`, `step truncated_inputs rows files missing_ids duplicate_ids` as counts.
     """
 
-    metrics: Mapping[str, Number | None] = field(default_factory=dict)
-    runs: Mapping[str, Mapping[str, Sequence[Number | None]]] = field(default_factory=dict)
-    best: Mapping[str, Number | None] = field(default_factory=dict)
+    metrics: Mapping[str, Reading] = field(default_factory=dict)
+    runs: Mapping[str, Mapping[str, Sequence[Reading]]] = field(default_factory=dict)
+    best: Mapping[str, Reading] = field(default_factory=dict)
     builtins: Mapping[str, Builtin | None] = field(default_factory=dict)
 
 
@@ -136,7 +139,7 @@ def _value(expr: Expr, facts: Facts) -> Value | None:
 
 def _metric(arguments: Expr, facts: Facts) -> Value | None:
     if len(arguments) == 1:
-        return facts.metrics.get(arguments[0])
+        return reading(facts.metrics.get(arguments[0]))
     seeds = _seeds(arguments, facts)
     if seeds is None:
         return None
@@ -148,6 +151,11 @@ def _seeds(arguments: Expr, facts: Facts) -> list[float] | None:
     if not values or any(value is None for value in values):
         return None
     return [float(value) for value in values if value is not None]
+
+
+def reading(value: Reading) -> Number | None:
+    """A metric as a number, also where a report spells it: `"nan"`, `"inf"`, `"-inf"`."""
+    return float(value) if isinstance(value, str) else value
 
 
 def _over_seeds(head: str, expr: Expr, facts: Facts) -> Value | None:
@@ -245,7 +253,7 @@ _LEAVES: Mapping[str, Callable[[Expr, Facts], Value | None]] = {
     "text": lambda arguments, _: str(arguments[0]),
     "bool": lambda arguments, _: bool(arguments[0]),
     "metric": _metric,
-    "best": lambda arguments, facts: facts.best.get(arguments[0]),
+    "best": lambda arguments, facts: reading(facts.best.get(arguments[0])),
     "builtin": lambda arguments, facts: facts.builtins.get(arguments[0]),
 }
 _OVER_SEEDS: Mapping[str, Callable[[Sequence[float]], float]] = {

@@ -1,0 +1,126 @@
+"""The manifest that commits a checkpoint, and the names of its files."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from campc_harness.errors import Damaged
+from campc_harness.memory import Slot
+
+SCHEMA = 1
+NAME = "MANIFEST.json"
+_STEP = re.compile(r"step-(\d{9,})")
+
+
+def folder_name(step: int) -> str:
+    """`step-000012345`: nine digits at least, so that names sort as numbers do up to a thousand million steps."""
+    return f"step-{step:09d}"
+
+
+def step_of(name: str) -> int | None:
+    """The step in a folder's name, or None where it isn't a checkpoint's."""
+    match = _STEP.fullmatch(name)
+    return int(match.group(1)) if match else None
+
+
+def tensor_file(rank: int) -> str:
+    """Name of the file with a rank's tensors."""
+    return f"rank-{rank:05d}.bin"
+
+
+def state_file(rank: int) -> str:
+    """Name of the file with everything of a rank that isn't a tensor."""
+    return f"state-{rank:05d}.json"
+
+
+@dataclass(frozen=True)
+class FileFacts:
+    """Length in bytes and SHA-256 of one file of a checkpoint."""
+
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a checkpoint consists of.
+
+    Attributes:
+        run_id, window, attempt, plan_hash: whose it is.
+        step: steps completed.
+        world: number of ranks that wrote it.
+        files: file name → length and hash.
+        tensors: tensor file → (dotted name, slot) of each tensor in it.
+        facts: data position, metrics, whether the run is finished.
+    """
+
+    run_id: str
+    window: str
+    attempt: int
+    plan_hash: str
+    step: int
+    world: int
+    files: Mapping[str, FileFacts]
+    tensors: Mapping[str, list[tuple[str, Slot]]]
+    facts: Mapping[str, Any]
+
+    def encode(self) -> bytes:
+        """As JSON."""
+        document = {
+            "schema": SCHEMA,
+            "run_id": self.run_id,
+            "window": self.window,
+            "attempt": self.attempt,
+            "plan_hash": self.plan_hash,
+            "step": self.step,
+            "world": self.world,
+            "files": {name: {"bytes": file.bytes, "sha256": file.sha256} for name, file in self.files.items()},
+            "tensors": {name: describe(entries) for name, entries in self.tensors.items()},
+            **self.facts,
+        }
+        return (json.dumps(document, indent=1, sort_keys=True) + "\n").encode("ascii")
+
+
+def describe(entries: list[tuple[str, Slot]]) -> list[dict[str, Any]]:
+    """JSON of tensors' names and slots."""
+    return [
+        {"name": name, "offset": slot.offset, "bytes": slot.bytes, "shape": list(slot.shape), "dtype": slot.dtype}
+        for name, slot in entries
+    ]
+
+
+def entries_of(described: list[Mapping[str, Any]]) -> list[tuple[str, Slot]]:
+    """The opposite of `describe`."""
+    return [
+        (entry["name"], Slot(entry["offset"], entry["bytes"], tuple(entry["shape"]), entry["dtype"]))
+        for entry in described
+    ]
+
+
+def parse(raw: bytes) -> Manifest:
+    """Read a manifest.
+
+    Raises:
+        Damaged: it isn't one.
+    """
+    try:
+        document = json.loads(raw)
+        if document["schema"] != SCHEMA:
+            raise Damaged(f"manifest of schema {document['schema']}, not {SCHEMA}")
+        return Manifest(
+            run_id=document.pop("run_id"),
+            window=document.pop("window"),
+            attempt=document.pop("attempt"),
+            plan_hash=document.pop("plan_hash"),
+            step=document.pop("step"),
+            world=document.pop("world"),
+            files={name: FileFacts(**facts) for name, facts in document.pop("files").items()},
+            tensors={name: entries_of(entries) for name, entries in document.pop("tensors").items()},
+            facts={key: value for key, value in document.items() if key != "schema"},
+        )
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise Damaged(f"not a manifest: {error!r}") from error

@@ -1,0 +1,184 @@
+"""Metrics as a script records them: last and best values, stop and watch rules, tensors read late."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from campc_harness.conditions import Facts, Number, better
+from campc_harness.errors import Stopped
+from campc_harness.reporting import Reporter, plain
+from campc_harness.rules import Fired, Rules
+
+Sink = Callable[[int, Mapping[str, float]], None]
+
+
+class Metrics:
+    """Takes what `run.log` and `run.check` are given.
+
+    Args:
+        stops: rules that end the run.
+        watches: rules that warn.
+        reporter: where metrics go.
+        outputs: folder whose disk `disk_free` is about.
+    """
+
+    def __init__(self, stops: Rules, watches: Rules, reporter: Reporter, outputs: Path) -> None:
+        self._stops = stops
+        self._watches = watches
+        self._reporter = reporter
+        self._outputs = outputs
+        self._warned: set[str] = set()
+        self._late: list[tuple[int, dict[str, Any], Any]] = []
+        self._timed_at = 0.0
+        self._elapsed_before = 0.0
+        self._begun = time.monotonic()
+        self.last: dict[str, Number] = {}
+        self.best: dict[str, Number] = {}
+        self.truncated = 0
+        self.data_wait = 0.0
+        self.checkpoint_age: Callable[[], float | None] = lambda: None
+        self.improved: Callable[[str, Number], None] = lambda name, value: None
+        self.sinks: list[Sink] = []
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds of the run so far, over all attempts."""
+        return self._elapsed_before + time.monotonic() - self._begun
+
+    def check(self, step: int, values: Mapping[str, Any]) -> Fired | None:
+        """The stop rule that holds on these raw values, if any; reads only what a rule names."""
+        rules = self._stops.about(values)
+        if not rules:
+            return None
+        read = {name: plain(value) for name, value in values.items() if name in self._stops.metrics}
+        return self._observe_stops(rules, read, step)
+
+    def log(self, step: int, values: Mapping[str, Any]) -> Fired | None:
+        """Record values; those on a CUDA device are read when they have arrived. The stop rule that holds, if any."""
+        self._settle(wait=False)
+        if any(isinstance(value, torch.Tensor) and value.is_cuda for value in values.values()):
+            if not (self._stops.about(values) or self._watches.about(values)):
+                self._late.append((step, *_start_reading(values)))
+                return None
+        return self._record(step, {name: plain(value) for name, value in values.items()})
+
+    def settle(self) -> None:
+        """Read everything that is still on its way from a device."""
+        self._settle(wait=True)
+
+    def timed(self, step: int) -> Fired | None:
+        """The stop rule without metrics that holds at this boundary, if any; looks at most once a second."""
+        if not self._stops.timed and not self._watches.timed:
+            return None
+        now = time.monotonic()
+        steps_matter = "step" in self._stops.builtins or "step" in self._watches.builtins
+        if not steps_matter and now - self._timed_at < 1.0:
+            return None
+        self._timed_at = now
+        facts = self._facts({}, step)
+        for rule in self._watches.timed:
+            self._watch(rule.observe(facts, step, self.elapsed), rule.name, step)
+        for rule in self._stops.timed:
+            fired = rule.observe(facts, step, self.elapsed)
+            if fired:
+                return fired
+        return None
+
+    def state_dict(self) -> dict[str, Any]:
+        """Last and best values, counts of rules, elapsed time."""
+        return {
+            "last": dict(self.last),
+            "best": dict(self.best),
+            "truncated": self.truncated,
+            "elapsed_s": self.elapsed,
+            "stops": self._stops.state_dict(),
+            "watches": self._watches.state_dict(),
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from a checkpoint."""
+        self.last, self.best = dict(state["last"]), dict(state["best"])
+        self.truncated = state["truncated"]
+        self._elapsed_before, self._begun = state["elapsed_s"], time.monotonic()
+        self._stops.load_state_dict(state["stops"])
+        self._watches.load_state_dict(state["watches"])
+
+    def _record(self, step: int, read: dict[str, Number]) -> Fired | None:
+        self._reporter.send("metric", step=step, values=dict(read))
+        for name, value in read.items():
+            self.last[name] = value
+            if better(name, value, self.best.get(name)):
+                self.best[name] = value
+                self.improved(name, value)
+        for sink in list(self.sinks):
+            self._pour(sink, step, read)
+        for rule in self._watches.about(read):
+            self._watch(rule.observe(self._facts(read, step), step, self.elapsed), rule.name, step)
+        return self._observe_stops(self._stops.about(read), read, step)
+
+    def _observe_stops(self, rules: list[Any], read: Mapping[str, Number], step: int) -> Fired | None:
+        if not rules:
+            return None
+        facts = self._facts(read, step)
+        found = None
+        for rule in rules:
+            found = rule.observe(facts, step, self.elapsed) or found
+        return found
+
+    def _facts(self, read: Mapping[str, Number], step: int) -> Facts:
+        builtins: dict[str, Any] = {"step": step, "truncated_inputs": self.truncated, "data_wait": self.data_wait}
+        wanted = self._stops.builtins | self._watches.builtins
+        if "checkpoint_age" in wanted:
+            builtins["checkpoint_age"] = self.checkpoint_age()
+        if "disk_free" in wanted:
+            builtins["disk_free"] = shutil.disk_usage(self._outputs).free
+        return Facts(metrics={**self.last, **read}, best=self.best, builtins=builtins)
+
+    def _watch(self, fired: Fired | None, name: str, step: int) -> None:
+        if fired is None:
+            self._warned.discard(name)
+        elif name not in self._warned:
+            self._warned.add(name)
+            self._reporter.send("watch", name=name, step=step, value=fired.values, text=fired.because)
+
+    def _pour(self, sink: Sink, step: int, read: Mapping[str, Number]) -> None:
+        try:
+            sink(step, read)
+        except Exception as error:  # noqa: BLE001 - a sink never ends a run
+            self.sinks.remove(sink)
+            self._reporter.send("note", text=f"the sink {sink!r} failed and gets no more metrics: {error}")
+
+    def _settle(self, *, wait: bool) -> None:
+        while self._late and (wait or self._late[0][2].query()):
+            step, values, event = self._late.pop(0)
+            if wait:
+                event.synchronize()
+            self._record(step, {name: plain(value) for name, value in values.items()})
+
+
+def _start_reading(values: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
+    read = {
+        name: value.detach().to("cpu", non_blocking=True) if isinstance(value, torch.Tensor) else value
+        for name, value in values.items()
+    }
+    event = torch.cuda.Event()
+    event.record()
+    return read, event
+
+
+def as_stop(fired: Fired, step: int) -> Stopped:
+    """The exception for a stop rule that holds at `step`."""
+    why = f" ({fired.because})" if fired.because else ""
+    return Stopped(f"stop rule {fired.name} holds at step {step}: {fired.values}{why}", stop=fired.name)
+
+
+def finite(values: Mapping[str, Number]) -> dict[str, Number]:
+    """Those values that JSON has words for."""
+    return {name: value for name, value in values.items() if math.isfinite(value)}

@@ -1,0 +1,354 @@
+"""`Run`: what a training script says to the harness."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import torch
+
+from campc_harness import context as contexts
+from campc_harness import rng
+from campc_harness.context import Context, Policy
+from campc_harness.errors import Misconfigured
+from campc_harness.loading import Collate
+from campc_harness.loop import Batches, Loop
+from campc_harness.metrics import Sink, as_stop
+from campc_harness.session import AFTER, EVALUATE, TRAIN, Session, device_of, local
+
+
+class Run:
+    """One attempt of one run. Make it with `Run.start()`, use it in a `with` block."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._fired_once: set[int] = set()
+
+    @classmethod
+    def start(
+        cls,
+        defaults: Mapping[str, Any] | None = None,
+        *,
+        seed: int = 0,
+        folder: str | os.PathLike[str] | None = None,
+        every_s: float | None = 600.0,
+        every_steps: int | None = None,
+        keep: int = 2,
+    ) -> Run:
+        """Begin, launched by a supervisor or by hand; seeds Python's, NumPy's and torch's generators with the seed.
+
+        Launched, everything comes from the plan, and `defaults` only fills in parameters that the plan doesn't have. By
+        hand, `defaults` are the parameters and the other arguments say what the plan would.
+
+        Args:
+            defaults: parameters, for a start by hand.
+            seed: for a start by hand.
+            folder: where a start by hand keeps outputs and checkpoints; default `campc-runs/SCRIPT-HASH`.
+            every_s: seconds between checkpoints, for a start by hand.
+            every_steps: steps between checkpoints, instead.
+            keep: how many of them are kept.
+
+        Raises:
+            Misconfigured: the environment or campaign.json doesn't say what is needed (exit code 78).
+        """
+        session = None
+        try:
+            policy = Policy(every_s=None if every_steps else every_s, every_steps=every_steps, keep=keep)
+            if os.environ.get("CAMPC_BUNDLE"):
+                context = contexts.launched(os.environ, dict(defaults or {}))
+            else:
+                context = contexts.by_hand(dict(defaults or {}), seed=seed, folder=folder, policy=policy)
+            context.outputs.mkdir(parents=True, exist_ok=True)
+            session = Session(context, local)
+            for handle in (context.report_fd, context.life_fd):
+                if handle is not None:
+                    os.set_inheritable(handle, False)
+            session.latch.install()
+            session.hello()
+            session._arm()
+            rng.seed(context.seed)
+            return cls(session)
+        except Misconfigured as error:
+            _record_early(error, session)
+            raise
+        except OSError as error:
+            refused = Misconfigured(f"the run's folders can't be used: {error}")
+            _record_early(refused, session)
+            raise refused from error
+
+    def __enter__(self) -> Run:
+        self._session.entered = True
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        try:
+            self._session.exit(error)
+        finally:
+            # A launched attempt keeps its latch: a late signal must not turn a good end into a death.
+            if not self._session.context.launched:
+                self._session.latch.remove()
+
+    # What the plan says
+
+    @property
+    def context(self) -> Context:
+        """Everything that this attempt was told."""
+        return self._session.context
+
+    @property
+    def params(self) -> Mapping[str, Any]:
+        """The run's parameters."""
+        return self._session.context.params
+
+    @property
+    def seed(self) -> int:
+        """The run's seed; 0 where it has none."""
+        return self._session.context.seed
+
+    @property
+    def rank(self) -> int:
+        """This process among those of the run, from 0."""
+        return self._session.context.rank
+
+    @property
+    def world(self) -> int:
+        """How many processes the run has."""
+        return self._session.context.world
+
+    @property
+    def device(self) -> torch.device:
+        """This process's CUDA device, or the CPU."""
+        return device_of(self._session.context)
+
+    @property
+    def outputs(self) -> Path:
+        """Folder for what the run delivers. It exists."""
+        return self._session.context.outputs
+
+    @property
+    def corpus(self) -> Path:
+        """The run's corpus; in a rehearsal its sample, where it has one.
+
+        Raises:
+            Misconfigured: the run has none.
+        """
+        path = contexts.corpus_path(self._session.context)
+        if path is None:
+            raise Misconfigured("this run has no corpus")
+        return path
+
+    @property
+    def remaining(self) -> float:
+        """Seconds until the attempt must have left; infinite where there is no deadline."""
+        deadline = self._session.context.deadline
+        return math.inf if deadline is None else max(0.0, deadline - time.time())
+
+    @property
+    def step(self) -> int:
+        """The step whose body is running, from 1; after the loop, the last one."""
+        return self._session.step
+
+    @property
+    def accumulated(self) -> bool:
+        """Whether this micro-batch is the last of its step: the time for the optimizer."""
+        loop = self._session.loop
+        return loop is None or loop.accumulated
+
+    @property
+    def epoch(self) -> int:
+        """The epoch of the current batch, from 0."""
+        loop = self._session.loop
+        return loop.epoch if isinstance(loop, Batches) else 0
+
+    # State
+
+    def track(self, *unnamed: Any, exact: bool = True, **objects: Any) -> None:
+        """Keep these objects' state in every checkpoint, and restore it before the first batch.
+
+        Args:
+            unnamed: objects that need no name; they are called `object0`, `object1`, … in their order.
+            exact: whether the state must be equal after loading.
+            objects: by name; each has `state_dict` and `load_state_dict`.
+        """
+        start = len(self._session.tracked.objects)
+        named = {f"object{start + index}": value for index, value in enumerate(unnamed)}
+        self._session.tracked.add({**named, **objects}, exact=exact)
+
+    def save(self) -> None:
+        """Make a checkpoint at the end of this step; after the loop, nothing is left to save."""
+        self._session.save_asked = True
+
+    def finish(self, reason: str) -> None:
+        """The run is complete before its steps are exhausted; the loop ends after this step."""
+        if not reason:
+            raise ValueError("run.finish needs a reason")
+        self._session.finished = reason
+
+    # Loops
+
+    def batches(
+        self,
+        dataset: Any,
+        batch_size: int,
+        *,
+        steps: int | None = None,
+        epochs: int | None = None,
+        accumulate: int = 1,
+        workers: int = 0,
+        shuffle: bool = True,
+        drop_last: bool = False,
+        collate: Collate | None = None,
+        **options: Any,
+    ) -> Loop:
+        """Iterate over (step, batch), restored first; steps count from 1.
+
+        The order is a function of seed, epoch and position; each sample draws from generators seeded by (seed, epoch,
+        index). A batch counts when it is consumed, so that prefetch, workers and kills change nothing.
+
+        Args:
+            dataset: has `__len__` and `__getitem__`.
+            batch_size: samples in one batch of one rank.
+            steps: optimizer steps in all, over as many epochs as it takes; or
+            epochs: passes over the dataset.
+            accumulate: micro-batches in a step; `run.accumulated` is true at the last of them.
+            workers: loader processes.
+            shuffle: a new order every epoch; else the dataset's own.
+            drop_last: leave out an epoch's last, smaller batch.
+            collate: makes a batch of a list of samples; default torch's.
+            options: passed on to the DataLoader (`prefetch_factor`, `pin_memory`, …).
+        """
+        return Batches(
+            self._session,
+            dataset,
+            batch_size=batch_size,
+            steps=steps,
+            epochs=epochs,
+            accumulate=accumulate,
+            workers=workers,
+            shuffle=shuffle,
+            drop_last=drop_last,
+            collate=collate,
+            options=options,
+        )
+
+    def steps(self, n: int, *, lockstep: bool = True) -> Loop:
+        """Iterate over the steps 1 … n, restored first, for a script that brings its own data.
+
+        Args:
+            n: steps in all.
+            lockstep: whether all ranks take them together; then they agree on signals and saves at every boundary.
+        """
+        return Loop(self._session, n, lockstep=lockstep)
+
+    def every(self, n: int) -> bool:
+        """Whether `n` divides the current step. In a rehearsal it is true once, right after the checkpoint."""
+        session = self._session
+        if not self.accumulated:
+            return False
+        if session.context.rehearsing:
+            true = session.step == session.rehearsal_save + 1
+        else:
+            true = session.step % n == 0 or n in session.owed
+        if true:
+            session.due.add(n)
+        return true
+
+    @contextlib.contextmanager
+    def evaluation(self) -> Iterator[None]:
+        """Evaluate inside: call it after the step's updates. What happens inside doesn't change how training goes on.
+
+        The state of the step's end is staged first; a signal inside makes that durable and ends the attempt. Random
+        numbers drawn inside are given back.
+        """
+        session = self._session
+        if session.phase == AFTER or session.loop is None:
+            yield
+            return
+        session.staged = session.snapshot(after_body=True)
+        before = rng.capture()
+        session.phase = EVALUATE
+        if session.latch.set:
+            session._arrived()
+        try:
+            yield
+            rng.restore(before)
+        finally:
+            left = session.latch.set and session.context.world == 1
+            session.phase = TRAIN
+            if session.staged is not None and not left:
+                session.checkpoints.buffers.give(session.staged.buffer)
+                session.staged = None
+
+    # Metrics
+
+    def check(self, **values: Any) -> None:
+        """Apply the stop rules to raw values, before the weights are touched: call it before the optimizer's step.
+
+        Raises:
+            Stopped: a rule holds; it leaves the `with` block and the script (exit code 76).
+        """
+        session = self._session
+        fired = session.metrics.check(session.step, values)
+        loop = session.loop
+        if session.context.world > 1 and loop is not None and loop.open and loop.lockstep:
+            if session.ranks.any(fired is not None) and fired is None:
+                raise as_stop(_elsewhere(), session.step)
+        if fired is not None:
+            raise as_stop(fired, session.step)
+
+    def log(self, **values: Any) -> None:
+        """Record metrics of the current step: numbers, or tensors of one element, which are read when they are there.
+
+        Raises:
+            Stopped: a stop rule holds on them.
+            TypeError: a value isn't one number.
+        """
+        session = self._session
+        fired = session.metrics.log(session.step, values)
+        if fired is not None:
+            raise as_stop(fired, session.step)
+
+    def truncated(self, count: int = 1) -> None:
+        """Count inputs that were cut: what the rules call `truncated_inputs`."""
+        self._session.metrics.truncated += count
+
+    def sink(self, write: Sink) -> None:
+        """Also give every logged metric to `write(step, values)`; one that fails is dropped, and said."""
+        self._session.metrics.sinks.append(write)
+
+
+def _elsewhere() -> Any:
+    from campc_harness.rules import Fired
+
+    return Fired("of another rank", "it fired there", "")
+
+
+def _record_early(error: Misconfigured, session: Session | None) -> None:
+    import sys
+
+    from campc_harness import exits
+
+    if session is not None:
+        session.record(error)
+        return
+    sys.stderr.write(f"campc: {error.reason}\n")
+    folder = os.environ.get("CAMPC_ATTEMPT_DIR")
+    if os.environ.get("CAMPC_BUNDLE") and folder:
+        with contextlib.suppress(OSError, ValueError):
+            record = exits.ExitRecord(
+                attempt=int(os.environ.get("CAMPC_ATTEMPT") or 1),
+                nonce=os.environ.get("CAMPC_NONCE", ""),
+                rank=int(os.environ.get("RANK") or 0),
+                code=exits.MISCONFIGURED,
+                outcome=exits.OUTCOMES[exits.MISCONFIGURED],
+                reason=error.reason,
+                stop=None,
+                step=0,
+            )
+            exits.write_exit(folder, record)

@@ -1,0 +1,230 @@
+"""What a script asked to keep, staged as one snapshot and set again from a checkpoint."""
+
+from __future__ import annotations
+
+import copy
+import json
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from campc_harness import codec
+from campc_harness.errors import Misconfigured
+from campc_harness.memory import Buffers, Slot, copy_into, layout, memory
+
+
+@dataclass
+class Snapshot:
+    """One rank's state at a step boundary, in a staging buffer.
+
+    Attributes:
+        step: steps completed.
+        tree: JSON of everything that isn't a tensor, as bytes.
+        names: dotted name of each tensor.
+        slots: where each lies in `buffer`.
+        buffer: uint8, the first `size` bytes count.
+        size: bytes of all tensors.
+        facts: what the manifest says beside: data position, metrics, whether the run is finished.
+        stage_s: seconds that training was blocked.
+    """
+
+    step: int
+    tree: bytes
+    names: list[str]
+    slots: list[Slot]
+    buffer: torch.Tensor
+    size: int
+    facts: dict[str, Any] = field(default_factory=dict)
+    stage_s: float = 0.0
+
+    def tensors(self) -> Iterator[tuple[str, memoryview]]:
+        """Name and bytes of each tensor."""
+        for name, slot in zip(self.names, self.slots, strict=True):
+            yield name, memory(self.buffer[slot.offset : slot.offset + slot.bytes])
+
+
+class Tracked:
+    """The objects whose state is kept, by name."""
+
+    def __init__(self) -> None:
+        self.objects: dict[str, Any] = {}
+        self.inexact: set[str] = set()
+
+    def add(self, objects: Mapping[str, Any], *, exact: bool) -> None:
+        """Track `objects`, each with `state_dict` and `load_state_dict`.
+
+        Raises:
+            Misconfigured: one lacks these, or its name is taken.
+        """
+        for name, value in objects.items():
+            if name in self.objects and self.objects[name] is not value:
+                raise Misconfigured(f"track({name}=…): that name is tracked already, for another object")
+            if not callable(getattr(value, "state_dict", None)) or not callable(getattr(value, "load_state_dict", None)):
+                raise Misconfigured(
+                    f"track({name}=…): a {type(value).__name__} has no state_dict and load_state_dict; give it both"
+                )
+            self.objects[name] = value
+            if not exact:
+                self.inexact.add(name)
+
+    def state(self) -> dict[str, Any]:
+        """The state of each, wrappers of DDP and of torch.compile taken off."""
+        return {name: unwrap(value).state_dict() for name, value in self.objects.items()}
+
+
+def unwrap(value: Any) -> Any:
+    """The module inside DistributedDataParallel, DataParallel and torch.compile wrappers."""
+    while isinstance(value, torch.nn.Module):
+        inner = value._modules.get("_orig_mod")
+        if inner is None and isinstance(
+            value, (torch.nn.parallel.DistributedDataParallel, torch.nn.parallel.DataParallel)
+        ):
+            inner = value.module
+        if inner is None:
+            return value
+        value = inner
+    return value
+
+
+def stage(state: Mapping[str, Any], step: int, facts: Mapping[str, Any], buffers: Buffers) -> Snapshot:
+    """Copy `state` into a staging buffer. Training may go on as soon as this returns.
+
+    Raises:
+        Unsaveable: something in it has a type that a checkpoint doesn't keep.
+    """
+    begun = time.perf_counter()
+    encoder = codec.Encoder()
+    tree = {name: encoder.encode(value, name) for name, value in state.items()}
+    tensors = [leaf.tensor for leaf in encoder.leaves]
+    slots, size = layout(tensors)
+    buffer = buffers.take(size)
+    copy_into(buffer, tensors, slots)
+    return Snapshot(
+        step=step,
+        tree=json.dumps(tree, separators=(",", ":"), allow_nan=False).encode("ascii"),
+        names=[leaf.name for leaf in encoder.leaves],
+        slots=slots,
+        buffer=buffer,
+        size=size,
+        facts=dict(facts),
+        stage_s=time.perf_counter() - begun,
+    )
+
+
+def decode(tree: Any, buffer: torch.Tensor, slots: list[Slot]) -> Any:
+    """The state in `tree`, its tensors views of `buffer` (those that were on a device: moved there, if it exists)."""
+    made: dict[tuple[int, str | None], torch.Tensor] = {}
+
+    def tensor(index: int, device: str | None) -> torch.Tensor:
+        if (index, device) not in made:
+            view = slots[index].view(buffer) if slots[index].bytes else _empty(slots[index])
+            if device == "cuda" and torch.cuda.is_available():
+                view = view.to(torch.device("cuda", torch.cuda.current_device()))
+            made[index, device] = view
+        return made[index, device]
+
+    return codec.decode(tree, tensor)
+
+
+def load(tracked: Tracked, saved: Mapping[str, Any]) -> None:
+    """Give each tracked object its saved state, and compare what it then says of itself with it.
+
+    Raises:
+        Misconfigured: the names tracked aren't those saved, or an object refuses or alters its state.
+    """
+    missing, unknown = sorted(set(tracked.objects) - set(saved)), sorted(set(saved) - set(tracked.objects))
+    if missing or unknown:
+        raise Misconfigured(
+            "the checkpoint and the script track different objects: "
+            + "; ".join(
+                f"{where}: {', '.join(names)}"
+                for where, names in (("only in the script", missing), ("only in the checkpoint", unknown))
+                if names
+            )
+        )
+    for name, value in tracked.objects.items():
+        target = unwrap(value)
+        # A module copies into its own parameters; others may keep what they are given, and must own it.
+        given = saved[name] if isinstance(target, torch.nn.Module) else _owned(saved[name])
+        try:
+            target.load_state_dict(given)
+        except (RuntimeError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise Misconfigured(f"{name} can't be restored from the checkpoint: {error}") from error
+        if name not in tracked.inexact:
+            difference = first_difference(saved[name], target.state_dict(), name)
+            if difference:
+                raise Misconfigured(
+                    f"after loading, {difference}; track it with exact=False if its state needn't be equal"
+                )
+
+
+def first_difference(left: Any, right: Any, name: str) -> str | None:
+    """Where two states differ first, in words; None where they are equal bit for bit, types included."""
+    if isinstance(left, torch.Tensor) and isinstance(right, torch.Tensor):
+        return _tensor_difference(left.detach(), right.detach(), name)
+    if isinstance(left, Mapping) and isinstance(right, Mapping):
+        if list(left) != list(right) and set(left) != set(right):
+            return f"{name} has other keys: {_few(set(left) ^ set(right))}"
+        pairs: Iterator[tuple[Any, Any, Any]] = ((key, left[key], right[key]) for key in left)
+    elif isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)) and type(left) is type(right):
+        if len(left) != len(right):
+            return f"{name} has {len(right)} items, not {len(left)}"
+        pairs = ((index, left[index], right[index]) for index in range(len(left)))
+    else:
+        return None if _equal(left, right) else f"{name} is {_short(right)}, not {_short(left)}"
+    for key, one, other in pairs:
+        found = first_difference(one, other, f"{name}.{key}")
+        if found:
+            return found
+    return None
+
+
+def _tensor_difference(left: torch.Tensor, right: torch.Tensor, name: str) -> str | None:
+    if left.shape != right.shape or left.dtype != right.dtype:
+        return f"{name} is {right.dtype} of {tuple(right.shape)}, not {left.dtype} of {tuple(left.shape)}"
+    one, other = left.cpu().contiguous().reshape(-1), right.cpu().contiguous().reshape(-1)
+    if one.numel() and not torch.equal(one.view(torch.uint8), other.view(torch.uint8)):
+        count = int((one.view(torch.uint8) != other.view(torch.uint8)).sum())
+        return f"{name} differs in {count} of {one.numel() * one.element_size()} bytes"
+    return None
+
+
+def _equal(left: Any, right: Any) -> bool:
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, float):
+        return repr(left) == repr(right)
+    if hasattr(left, "tobytes"):
+        return bool(left.dtype == right.dtype and left.shape == right.shape and left.tobytes() == right.tobytes())
+    return bool(left == right)
+
+
+def _owned(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return value.clone()
+    if type(value) is dict:
+        return {key: _owned(item) for key, item in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(_owned(item) for item in value)
+    if isinstance(value, dict):
+        value = copy.copy(value)
+        for key in value:
+            value[key] = _owned(value[key])
+    return value
+
+
+def _empty(slot: Slot) -> torch.Tensor:
+    return torch.empty(slot.shape, dtype=getattr(torch, slot.dtype))
+
+
+def _few(names: set[Any]) -> str:
+    texts = sorted(str(name) for name in names)
+    return ", ".join(texts[:5]) + (f" and {len(texts) - 5} more" if len(texts) > 5 else "")
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

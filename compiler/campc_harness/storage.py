@@ -1,0 +1,236 @@
+"""Where checkpoints live: a small protocol, and the local file system's form of it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+from campc_harness import manifest
+from campc_harness.errors import NoRoom, Superseded
+
+
+class Storage(Protocol):
+    """What the checkpoint engine needs of a place. Names are those of checkpoint folders."""
+
+    def claim(self) -> int:
+        """Claim the run for this attempt: a number higher than any before. Older claimants can commit no more."""
+
+    def join(self, claim: int) -> None:
+        """Take part in the attempt that rank 0 claimed."""
+
+    def committed(self) -> list[str]:
+        """Names of committed checkpoints, newest first, by number."""
+
+    def write(self, step: int, name: str, produce: Callable[[Callable[[memoryview], None]], None]) -> None:
+        """Write one file of an uncommitted checkpoint durably: `produce` is called with a function that takes chunks."""
+
+    def pending(self, step: int, name: str) -> bytes | None:
+        """Content of a small file of an uncommitted checkpoint, or None while it isn't there."""
+
+    def commit(self, step: int, content: bytes, drop: list[str]) -> str:
+        """Commit with the manifest `content`, without the files `drop`; returns the checkpoint's name."""
+
+    def open(self, name: str, file: str) -> BinaryIO:
+        """A file of a committed checkpoint, for reading."""
+
+    def set_aside(self, name: str, why: str) -> None:
+        """Rename a checkpoint so that it no longer counts; its bytes are kept."""
+
+    def delete(self, name: str) -> None:
+        """Remove a committed checkpoint."""
+
+    def abandon(self, step: int) -> None:
+        """Remove what an uncommitted checkpoint has written."""
+
+    def free_bytes(self) -> int | None:
+        """Room that is left, or None where that can't be known."""
+
+
+class LocalStorage:
+    """Checkpoints in a folder of a file system.
+
+    An attempt writes below `.inflight-CLAIM/` and commits by renaming from there. Whoever claims the run renames all older
+    `.inflight-…` folders, so that a superseded attempt's rename has nothing to start from, whenever it wakes up.
+
+    Args:
+        root: the folder. Nothing is made or changed in it before `claim`.
+    """
+
+    def __init__(self, root: str | os.PathLike[str]) -> None:
+        self.root = Path(root)
+        self._claim = 0
+
+    def claim(self) -> int:
+        self.root.mkdir(parents=True, exist_ok=True)
+        while True:
+            number = 1 + max(self._claims(), default=0)
+            try:
+                with _full(self.root):
+                    (self.root / f".claim-{number:06d}").touch(exist_ok=False)
+            except FileExistsError:
+                continue
+            # Older claims are removed, so a number may be free again for someone who listed them long ago.
+            if max(self._claims()) == number:
+                break
+        self._fence(number)
+        self.join(number)
+        return number
+
+    def join(self, claim: int) -> None:
+        self._claim = claim
+        self._inflight().mkdir(parents=True, exist_ok=True)
+
+    def committed(self) -> list[str]:
+        try:
+            names = [entry.name for entry in os.scandir(self.root) if entry.is_dir()]
+        except FileNotFoundError:
+            return []
+        steps = [(step, name) for name in names if (step := manifest.step_of(name)) is not None]
+        return [name for _, name in sorted(steps, reverse=True)]
+
+    def write(self, step: int, name: str, produce: Callable[[Callable[[memoryview], None]], None]) -> None:
+        folder = self._inflight() / manifest.folder_name(step)
+        with _full(folder), self._fenced():
+            folder.mkdir(exist_ok=True)
+            handle = os.open(folder / f"{name}.part", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+            try:
+                produce(lambda chunk: _write_all(handle, chunk))
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+            os.rename(folder / f"{name}.part", folder / name)
+
+    def pending(self, step: int, name: str) -> bytes | None:
+        try:
+            return (self._inflight() / manifest.folder_name(step) / name).read_bytes()
+        except FileNotFoundError:
+            if not self._inflight().exists():
+                raise Superseded("a newer attempt has claimed this run") from None
+            return None
+
+    def commit(self, step: int, content: bytes, drop: list[str]) -> str:
+        name = manifest.folder_name(step)
+        folder = self._inflight() / name
+        self.write(step, manifest.NAME, lambda put: put(memoryview(content)))
+        for file in drop:
+            (folder / file).unlink(missing_ok=True)
+        _sync(folder)
+        target = self.root / name
+        with self._fenced():
+            while True:
+                try:
+                    # rename() replaces an empty folder only, so a committed one is never overwritten
+                    os.rename(folder, target)
+                    break
+                except OSError as error:
+                    if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) or not self._inflight().exists():
+                        raise
+                    self.set_aside(name, "superseded")
+        _sync(self.root)
+        return name
+
+    def open(self, name: str, file: str) -> BinaryIO:
+        return open(self.root / name / file, "rb", buffering=0)
+
+    def set_aside(self, name: str, why: str) -> None:
+        number = 1
+        while (target := self.root / f"{why}-{name}-{number}").exists():
+            number += 1
+        # By way of the attempt's own folder: a superseded attempt has none, and so moves nothing.
+        held = self._inflight() / target.name
+        with self._fenced():
+            os.rename(self.root / name, held)
+            os.rename(held, target)
+        _sync(self.root)
+
+    def delete(self, name: str) -> None:
+        # Through a rename: a reader sees a whole checkpoint or none. The rename also fails for a superseded attempt.
+        trash = self._inflight() / f"trash-{name}-{time.monotonic_ns()}"
+        with self._fenced():
+            os.rename(self.root / name, trash)
+        shutil.rmtree(trash, ignore_errors=True)
+
+    def abandon(self, step: int) -> None:
+        shutil.rmtree(self._inflight() / manifest.folder_name(step), ignore_errors=True)
+
+    def free_bytes(self) -> int | None:
+        try:
+            status = os.statvfs(self.root)
+        except OSError:
+            return None
+        return status.f_bavail * status.f_frsize
+
+    def _inflight(self) -> Path:
+        return self.root / f".inflight-{self._claim:06d}"
+
+    def _claims(self) -> list[int]:
+        names = [entry.name for entry in os.scandir(self.root)]
+        return [int(name[7:]) for name in names if name.startswith(".claim-") and name[7:].isdigit()]
+
+    def _fence(self, number: int) -> None:
+        for entry in list(os.scandir(self.root)):
+            if entry.name.startswith(".inflight-") and int(entry.name[10:]) < number:
+                fenced = self.root / f".fenced-{entry.name[10:]}-{number:06d}"
+                try:
+                    os.rename(entry.path, fenced)
+                except FileNotFoundError:
+                    continue
+                shutil.rmtree(fenced, ignore_errors=True)
+        for entry in list(os.scandir(self.root)):
+            if entry.name.startswith(".claim-") and int(entry.name[7:]) < number:
+                Path(entry.path).unlink(missing_ok=True)
+            elif entry.name.startswith(".fenced-"):
+                shutil.rmtree(entry.path, ignore_errors=True)
+
+    def _require_claim(self) -> None:
+        if not self._inflight().exists():
+            raise Superseded("a newer attempt has claimed this run")
+
+    def _fenced(self) -> _Fenced:
+        return _Fenced(self)
+
+
+class _Fenced:
+    """Turns "no such folder" into `Superseded` where the attempt's own folder was taken away."""
+
+    def __init__(self, storage: LocalStorage) -> None:
+        self._storage = storage
+
+    def __enter__(self) -> None:
+        self._storage._require_claim()
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, FileNotFoundError):
+            self._storage._require_claim()
+
+
+class _full:  # noqa: N801 - reads as a word where it is used
+    """Turns a full disk or quota into `NoRoom`."""
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise NoRoom(f"no room left for checkpoints ({os.strerror(error.errno)})") from error
+
+
+def _write_all(handle: int, chunk: memoryview) -> None:
+    while chunk:
+        chunk = chunk[os.write(handle, chunk) :]
+
+
+def _sync(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
