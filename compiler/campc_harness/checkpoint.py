@@ -118,7 +118,7 @@ class Checkpoints:
                 self._wake.notify_all()
             try:
                 self._persist(snapshot)
-            except BaseException as error:  # noqa: BLE001 - raised again in the training thread
+            except BaseException as error:
                 self._failure = error
                 self._report("checkpoint_failed", step=snapshot.step, reason=str(error) or repr(error))
                 with contextlib.suppress(OSError, Superseded):

@@ -94,7 +94,9 @@ class Encoder:
     def _tensor(self, value: torch.Tensor, name: str) -> Json:
         tensor = value.detach()
         if type(tensor) not in (torch.Tensor, torch.nn.Parameter) or tensor.layout is not torch.strided:
-            raise Unsaveable(f"{name} is a {type(value).__name__} of layout {tensor.layout}; only dense tensors are kept")
+            raise Unsaveable(
+                f"{name} is a {type(value).__name__} of layout {tensor.layout}; only dense tensors are kept"
+            )
         if tensor.is_quantized or tensor.device.type == "meta":
             raise Unsaveable(f"{name} is quantised or has no data; only plain dense tensors are kept")
         if tensor.is_conj() or tensor.is_neg():

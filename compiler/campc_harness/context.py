@@ -162,9 +162,9 @@ def corpus_path(context: Context) -> Path | None:
     """Where the corpus lies: below the bundle's `work/`, else as the path stands; in a rehearsal its sample, if any."""
     if context.corpus is None:
         return None
-    stated = context.corpus["path"]
+    stated = str(context.corpus["path"])
     if context.rehearsing and context.corpus.get("sample"):
-        stated = context.corpus["sample"]
+        stated = str(context.corpus["sample"])
     if context.bundle is not None and (context.bundle / "work" / stated).exists():
         return context.bundle / "work" / stated
     return Path(stated)
@@ -209,7 +209,7 @@ def _policy(checkpoint: Mapping[str, Any] | None) -> Policy:
     )
 
 
-def _ranks(environ: Mapping[str, str]) -> dict[str, int]:
+def _ranks(environ: Mapping[str, str]) -> dict[str, Any]:
     return {
         "rank": _integer(environ, "RANK") or 0,
         "world": _integer(environ, "WORLD_SIZE") or 1,

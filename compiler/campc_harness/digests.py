@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from campc_harness import codec, rng
 from campc_harness.errors import Unsaveable
 from campc_harness.memory import memory
@@ -112,7 +110,9 @@ class Recorder:
             "rng": generators(),
             "samples": samples,
             "content": None if batch is None else content(batch),
-            "state": None if state is None else {k: v for name, item in state.items() for k, v in of(item, name).items()},
+            "state": None
+            if state is None
+            else {k: v for name, item in state.items() for k, v in of(item, name).items()},
         }
         self._stream.write(json.dumps(line) + "\n")
         self._stream.flush()
@@ -213,14 +213,3 @@ def _names(one: Mapping[str, str] | None, other: Mapping[str, str] | None) -> li
 
 def _few(names: Sequence[str]) -> str:
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-
-
-def largest_difference(left: Mapping[str, torch.Tensor], right: Mapping[str, torch.Tensor]) -> tuple[str, float]:
-    """Name and size of the largest absolute difference between two states' tensors of the same names."""
-    worst = ("", 0.0)
-    for name, tensor in left.items():
-        if name in right and tensor.is_floating_point() and tensor.numel():
-            gap = float((tensor.double() - right[name].double()).abs().max())
-            if gap > worst[1]:
-                worst = (name, gap)
-    return worst

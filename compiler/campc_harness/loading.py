@@ -119,7 +119,7 @@ def _in_workers(
     asked, told = itertools.tee(places)
     loader: DataLoader[Any] = DataLoader(
         _Seeded(dataset, plan.seed),
-        batch_sampler=_Keys(asked),  # type: ignore[arg-type]
+        batch_sampler=_Keys(asked),
         num_workers=workers,
         collate_fn=collate,
         worker_init_fn=_Init(options.pop("worker_init_fn", None)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shutil
 import time
 from collections.abc import Callable, Mapping
@@ -63,10 +62,10 @@ class Metrics:
     def log(self, step: int, values: Mapping[str, Any]) -> Fired | None:
         """Record values; those on a CUDA device are read when they have arrived. The stop rule that holds, if any."""
         self._settle(wait=False)
-        if any(isinstance(value, torch.Tensor) and value.is_cuda for value in values.values()):
-            if not (self._stops.about(values) or self._watches.about(values)):
-                self._late.append((step, *_start_reading(values)))
-                return None
+        on_device = any(isinstance(value, torch.Tensor) and value.is_cuda for value in values.values())
+        if on_device and not self._stops.about(values) and not self._watches.about(values):
+            self._late.append((step, *_start_reading(values)))
+            return None
         return self._record(step, {name: plain(value) for name, value in values.items()})
 
     def settle(self) -> None:
@@ -151,7 +150,7 @@ class Metrics:
     def _pour(self, sink: Sink, step: int, read: Mapping[str, Number]) -> None:
         try:
             sink(step, read)
-        except Exception as error:  # noqa: BLE001 - a sink never ends a run
+        except Exception as error:
             self.sinks.remove(sink)
             self._reporter.send("note", text=f"the sink {sink!r} failed and gets no more metrics: {error}")
 
@@ -168,7 +167,7 @@ def _start_reading(values: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
         name: value.detach().to("cpu", non_blocking=True) if isinstance(value, torch.Tensor) else value
         for name, value in values.items()
     }
-    event = torch.cuda.Event()
+    event = torch.cuda.Event()  # type: ignore[no-untyped-call,unused-ignore]
     event.record()
     return read, event
 
@@ -177,8 +176,3 @@ def as_stop(fired: Fired, step: int) -> Stopped:
     """The exception for a stop rule that holds at `step`."""
     why = f" ({fired.because})" if fired.because else ""
     return Stopped(f"stop rule {fired.name} holds at step {step}: {fired.values}{why}", stop=fired.name)
-
-
-def finite(values: Mapping[str, Number]) -> dict[str, Number]:
-    """Those values that JSON has words for."""
-    return {name: value for name, value in values.items() if math.isfinite(value)}

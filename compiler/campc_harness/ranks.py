@@ -58,7 +58,9 @@ class Ranks:
         raw = json.dumps(value).encode() if self.rank == 0 else b""
         size = torch.tensor([len(raw)], dtype=torch.int64)
         dist.broadcast(size, 0, group=self._group)
-        data = torch.tensor(list(raw), dtype=torch.uint8) if self.rank == 0 else torch.empty(int(size), dtype=torch.uint8)
+        data = (
+            torch.tensor(list(raw), dtype=torch.uint8) if self.rank == 0 else torch.empty(int(size), dtype=torch.uint8)
+        )
         dist.broadcast(data, 0, group=self._group)
         return json.loads(bytes(data.tolist()))
 

@@ -133,7 +133,10 @@ class Reporter:
         if not self._console or now - self._last_line < (0.2 if self._terminal else LINE_INTERVAL_S):
             return
         self._last_line = now
-        values = "  ".join(f"{name} {value if isinstance(value, str) else format(value, '.4g')}" for name, value in fields["values"].items())
+        values = "  ".join(
+            f"{name} {value if isinstance(value, str) else format(value, '.4g')}"
+            for name, value in fields["values"].items()
+        )
         of = f" of {self.total}" if self.total else ""
         self._say(f"step {fields['step']}{of}  {values}", again=self._terminal)
 

@@ -16,7 +16,7 @@ def capture(*, devices: bool = True) -> dict[str, Any]:
     if numpy is not None:
         state["numpy"] = numpy.random.get_state()
     # An untouched CUDA has no state worth a context of several hundred MB.
-    if devices and torch.cuda.is_available() and torch.cuda.is_initialized():
+    if devices and torch.cuda.is_available() and torch.cuda.is_initialized():  # type: ignore[no-untyped-call,unused-ignore]
         state["cuda"] = torch.cuda.get_rng_state_all()
     return state
 
@@ -24,14 +24,14 @@ def capture(*, devices: bool = True) -> dict[str, Any]:
 def restore(state: dict[str, Any]) -> None:
     """Set the generators to what `capture` returned; of CUDA devices, as many as both have."""
     random.setstate(state["python"])
-    torch.set_rng_state(state["torch"])
+    torch.set_rng_state(state["torch"].clone())  # a view into a larger storage crashes it
     if "numpy" in state:
         import numpy
 
         numpy.random.set_state(state["numpy"])
     if "cuda" in state and torch.cuda.is_available():
         for device, value in zip(range(torch.cuda.device_count()), state["cuda"], strict=False):
-            torch.cuda.set_rng_state(value, device)
+            torch.cuda.set_rng_state(value.clone(), device)
 
 
 def seed(value: int) -> None:

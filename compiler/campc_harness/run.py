@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -14,12 +15,13 @@ from typing import Any
 import torch
 
 from campc_harness import context as contexts
-from campc_harness import rng
+from campc_harness import exits, rng
 from campc_harness.context import Context, Policy
 from campc_harness.errors import Misconfigured
 from campc_harness.loading import Collate
 from campc_harness.loop import Batches, Loop
 from campc_harness.metrics import Sink, as_stop
+from campc_harness.rules import Fired
 from campc_harness.session import AFTER, EVALUATE, TRAIN, Session, device_of, local
 
 
@@ -86,7 +88,9 @@ class Run:
         self._session.entered = True
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         try:
             self._session.exit(error)
         finally:
@@ -297,8 +301,8 @@ class Run:
         fired = session.metrics.check(session.step, values)
         loop = session.loop
         if session.context.world > 1 and loop is not None and loop.open and loop.lockstep:
-            if session.ranks.any(fired is not None) and fired is None:
-                raise as_stop(_elsewhere(), session.step)
+            anywhere = session.ranks.any(fired is not None)
+            fired = fired or (_elsewhere() if anywhere else None)
         if fired is not None:
             raise as_stop(fired, session.step)
 
@@ -323,17 +327,11 @@ class Run:
         self._session.metrics.sinks.append(write)
 
 
-def _elsewhere() -> Any:
-    from campc_harness.rules import Fired
-
+def _elsewhere() -> Fired:
     return Fired("of another rank", "it fired there", "")
 
 
 def _record_early(error: Misconfigured, session: Session | None) -> None:
-    import sys
-
-    from campc_harness import exits
-
     if session is not None:
         session.record(error)
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import sys
@@ -391,7 +392,7 @@ class Session:
             # What is being written may still become durable; the error itself is what people must see.
             try:
                 self.checkpoints.wait()
-            except Exception as failure:  # noqa: BLE001
+            except Exception as failure:
                 self.reporter.send("note", text=f"and the last checkpoint failed: {failure}")
             self.reporter.flush()
         else:
@@ -405,18 +406,12 @@ class Session:
                 raise RuntimeError(
                     f"the loop was left at step {self.step} of {loop.total}; say run.finish(reason) before break"
                 )
-            try:
-                next(iter_once(loop))
-            except StopIteration:
-                pass
+            # Asking for one more item ends the step that finish was said in; the loop then says that it is over.
+            with contextlib.suppress(StopIteration):
+                next(loop)
         self.metrics.settle()
         self._settle_writer()
         self.record(None)
-
-
-def iter_once(loop: Loop) -> Any:
-    """`loop` itself, already begun: asking it for one more item ends its last step."""
-    return loop
 
 
 def device_of(context: Context) -> torch.device:

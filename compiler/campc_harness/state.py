@@ -62,7 +62,9 @@ class Tracked:
         for name, value in objects.items():
             if name in self.objects and self.objects[name] is not value:
                 raise Misconfigured(f"track({name}=…): that name is tracked already, for another object")
-            if not callable(getattr(value, "state_dict", None)) or not callable(getattr(value, "load_state_dict", None)):
+            if not callable(getattr(value, "state_dict", None)) or not callable(
+                getattr(value, "load_state_dict", None)
+            ):
                 raise Misconfigured(
                     f"track({name}=…): a {type(value).__name__} has no state_dict and load_state_dict; give it both"
                 )

@@ -209,7 +209,7 @@ class _Fenced:
             self._storage._require_claim()
 
 
-class _full:  # noqa: N801 - reads as a word where it is used
+class _full:
     """Turns a full disk or quota into `NoRoom`."""
 
     def __init__(self, place: Path) -> None:

@@ -139,7 +139,8 @@ class Bundle:
         environment = {
             **{key: value for key, value in os.environ.items() if not key.startswith("CAMPC_")},
             "PYTHONPATH": str(COMPILER),
-            "PYTHONWARNINGS": "error",
+            "PYTHONWARNINGS": "error,ignore:This DataLoader will create",
+            "PYTHONFAULTHANDLER": "1",
             "OMP_NUM_THREADS": "1",
             "CAMPC_BUNDLE": str(self.root),
             "CAMPC_LOT": "box",
