@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
+from torch._C import _remove_worker_pids
 from torch.utils.data import DataLoader, Dataset, IterableDataset, Subset, TensorDataset, default_collate
 
 from campc_harness import rng, signals
@@ -127,8 +129,30 @@ def _in_workers(
         generator=torch.Generator(),
         **options,
     )
-    for (epoch, position, indices), batch in zip(told, loader, strict=False):
+    for (epoch, position, indices), batch in zip(told, iterate(loader), strict=False):
         yield Dealt(epoch, position, indices, batch)
+
+
+_iterators: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def iterate(loader: DataLoader[Any]) -> Iterator[Any]:
+    """Iterate over a loader whose workers `end_workers` is to end."""
+    iterator = iter(loader)
+    _iterators.add(iterator)
+    return iterator
+
+
+def end_workers() -> None:
+    """Kill the loader workers. They ignore SIGTERM, which is all that Python's own exit would send before it waits."""
+    for iterator in list(_iterators):
+        if getattr(iterator, "_worker_pids_set", False):
+            # Else torch takes the deaths below for a crash, and raises in whatever runs then.
+            _remove_worker_pids(id(iterator))
+            iterator._worker_pids_set = False
+        for worker in getattr(iterator, "_workers", ()):
+            worker.kill()
+            worker.join(5)
 
 
 class _Keys:

@@ -25,6 +25,7 @@ from campc_harness.errors import (
     Stopped,
     Superseded,
 )
+from campc_harness.loading import end_workers
 from campc_harness.metrics import Metrics, as_stop
 from campc_harness.ranks import Ranks
 from campc_harness.reporting import Reporter
@@ -383,6 +384,12 @@ class Session:
         Raises:
             RuntimeError: it ended early without `run.finish(reason)`.
         """
+        try:
+            self._exit(error)
+        finally:
+            end_workers()
+
+    def _exit(self, error: BaseException | None) -> None:
         if isinstance(error, Leave):
             self.flush_staged()
             self._settle_writer()
