@@ -1,0 +1,311 @@
+"""Tree nodes from the parts of a rule: one function for each alias of the grammar.
+
+A part is the index of a token, or a node (or a list of nodes) that was built before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from attrs import evolve, frozen
+
+from campc.diagnostic import Diagnostic, Edit, Fix
+from campc.source import Span
+from campc.syntax.brackets import DEEPEST, Paired
+from campc.syntax.tree import (
+    Attribute, Binary, Block, Broken, Call, Entry, Expr, Index, Is, Item, Label, Let, ListOf, Literal, MapOf, Name, RangeOf, Unary,
+    Use,
+)  # fmt: skip
+from campc.values.literals import NotAValue, read_literal, read_string
+from campc.values.quantities import Duration, Offset
+from campc.values.suggest import closest
+
+Parts: TypeAlias = list[Any]
+
+
+@frozen
+class Head:
+    """What stands before a block's brace; ``broken`` where it could not be read for sure."""
+
+    kind: int
+    label: int | None
+    quoted: bool = False
+    broken: bool = False
+
+
+class Builder:
+    """Builds one file's tree; ``diagnostics`` are the values that could not be read.
+
+    ``lost`` are the opening braces of blocks (-1 for the file) in which an item could not be read at all.
+    """
+
+    def __init__(self, paired: Paired) -> None:
+        self.tokens = paired.tokens
+        self.paired = paired
+        self.source = paired.tokens.source
+        self.text = paired.tokens.source.text
+        self.starts, self.ends = paired.tokens.starts, paired.tokens.ends
+        self.diagnostics: list[Diagnostic] = []
+        self.lost: set[int] = set()
+        self.depths: dict[int, int] = {}
+        self.too_deep = False
+
+    def function(self, alias: str) -> Callable[[Parts], Any]:
+        """The function of an alias."""
+        method: Callable[[Parts], Any] = getattr(self, f"on_{alias}")
+        return method
+
+    def span(self, token: int) -> Span:
+        """The place of a token."""
+        return Span(self.source, self.starts[token], self.ends[token])
+
+    def between(self, first: int, last: int) -> Span:
+        """The place from one token to another."""
+        return Span(self.source, self.starts[first], self.ends[last])
+
+    def word(self, token: int) -> str:
+        """The text of a token."""
+        return self.text[self.starts[token] : self.ends[token]]
+
+    # -- items --------------------------------------------------------------------------------------------------------
+
+    def on_items_none(self, parts: Parts) -> list[Item]:
+        return []
+
+    def on_items_first(self, parts: Parts) -> list[Item]:
+        self.depths.clear()
+        return [parts[0]]
+
+    def on_items_same(self, parts: Parts) -> Any:
+        return parts[0]
+
+    def on_items_more(self, parts: Parts) -> Any:
+        self.depths.clear()
+        parts[0].append(parts[2])
+        return parts[0]
+
+    def on_use(self, parts: Parts) -> Use:
+        read = self.on_string([parts[1]])
+        path = read.value if isinstance(read, Literal) and isinstance(read.value, str) else None
+        return Use(path, self.span(parts[1]), self.between(parts[0], parts[1]))
+
+    def on_let(self, parts: Parts) -> Let:
+        value: Expr = parts[3]
+        name = self.span(parts[1])
+        return Let(self.word(parts[1]), name, value, Span(self.source, self.starts[parts[0]], value.at.end))
+
+    def on_attribute(self, parts: Parts) -> Attribute:
+        value: Expr = parts[2]
+        name = self.span(parts[0])
+        text = self.word(parts[0])
+        if text == "starts" and isinstance(value, Unary):
+            value = self._offset(value)
+        return Attribute(text, name, value, Span(self.source, name.start, value.at.end))
+
+    def _offset(self, value: Unary) -> Expr:
+        """``starts = -2h``: as a value by itself this is a time from the lot's start."""
+        operand = value.operand
+        if value.operator == "-" and isinstance(operand, Literal) and isinstance(operand.value, Duration):
+            return Literal(Offset(Duration(-operand.value.seconds)), value.at)
+        return value
+
+    def on_attribute_after(self, parts: Parts) -> Attribute:
+        literal = self.on_literal([parts[3]])
+        name, at = self.span(parts[0]), self.between(parts[2], parts[3])
+        value: Expr
+        if isinstance(literal, Broken):
+            value = Broken(at)
+        elif self.word(parts[0]) == "starts" and isinstance(literal.value, Duration):
+            value = Literal(Offset(literal.value), at)
+        else:
+            plain = self.word(parts[3])
+            self._report(
+                "C101", at, f"+{plain} stands where a value is expected",
+                f"write {plain}; a sign in front is for a time from the lot's start, in starts = +12h",
+                Fix("leave the sign out", (Edit(self.span(parts[2]), ""),)),
+            )  # fmt: skip
+            value = Literal(literal.value, at)
+        return Attribute(self.word(parts[0]), name, value, self.between(parts[0], parts[3]))
+
+    def on_head(self, parts: Parts) -> Head:
+        return Head(parts[0], None)
+
+    def on_head_named(self, parts: Parts) -> Head:
+        return Head(parts[0], parts[1])
+
+    def on_head_quoted(self, parts: Parts) -> Head:
+        return Head(parts[0], parts[1], quoted=True)
+
+    def on_block(self, parts: Parts) -> Block:
+        head, opening, items, closing = parts
+        label = None
+        if head.label is not None:
+            text = self.word(head.label)
+            broken = head.broken
+            if head.quoted:
+                read = self.on_string([head.label])
+                broken = broken or isinstance(read, Broken)
+                text = read.value if isinstance(read, Literal) and isinstance(read.value, str) else ""
+            label = Label(text, self.span(head.label), head.quoted) if text or not broken else None
+            head = evolve(head, broken=broken)
+        broken = head.broken or opening in self.lost or self.paired.is_added(closing)
+        last = head.label if head.label is not None else head.kind
+        return Block(
+            self.word(head.kind), self.span(head.kind), label, tuple(items), self.between(head.kind, last),
+            self.between(head.kind, closing), broken,
+        )  # fmt: skip
+
+    # -- expressions --------------------------------------------------------------------------------------------------
+
+    def _nested(self, node: Any, *inner: Any) -> Any:
+        """Counts how deep a node is; one that is too deep is broken."""
+        depths = self.depths
+        depth = 1 + max([depths.get(id(one), 0) for one in inner], default=0)
+        if depth > DEEPEST:
+            if not self.too_deep:
+                self.too_deep = True
+                self._report(
+                    "C101", node.at, f"this expression has more than {DEEPEST} parts nested or chained",
+                    "name parts of it with let, and use the names",
+                )  # fmt: skip
+            return Broken(node.at)
+        depths[id(node)] = depth
+        return node
+
+    def on_binary(self, parts: Parts) -> Any:
+        left, token, right = parts
+        at = Span(self.source, left.at.start, right.at.end)
+        return self._nested(Binary(self.word(token), left, right, at, self.span(token)), left, right)
+
+    def on_unary(self, parts: Parts) -> Any:
+        token, operand = parts
+        return self._nested(
+            Unary(self.word(token), operand, Span(self.source, self.starts[token], operand.at.end)), operand
+        )  # fmt: skip
+
+    def on_is_so(self, parts: Parts) -> Any:
+        return self._is(parts[0], parts[2], negated=False)
+
+    def on_is_not_so(self, parts: Parts) -> Any:
+        return self._is(parts[0], parts[3], negated=True)
+
+    def _is(self, operand: Any, token: int, negated: bool) -> Any:
+        what, at = self.word(token), Span(self.source, operand.at.start, self.ends[token])
+        if what not in ("finite", "missing"):
+            meant = closest(what, ("finite", "missing"))
+            if what.lower() in ("nan", "inf", "infinite"):
+                self._report("C101", self.span(token), f"{what} stands where finite or missing could", f"write is {'' if negated else 'not '}finite")
+            else:
+                self._report(
+                    "C101", self.span(token), f"{what} stands where finite or missing could",
+                    f"did you mean {meant}?" if meant else "what is asked of a value is: is finite, is missing; to compare, use ==",
+                )  # fmt: skip
+            return Broken(at)
+        return self._nested(Is(operand, what, negated, at), operand)
+
+    def on_range_of_two(self, parts: Parts) -> Any:
+        low, _, high = parts
+        return self._nested(RangeOf(low, None, high, Span(self.source, low.at.start, high.at.end)), low, high)
+
+    def on_range_of_three(self, parts: Parts) -> Any:
+        low, _, likely, _, high = parts
+        return self._nested(RangeOf(low, likely, high, Span(self.source, low.at.start, high.at.end)), low, likely, high)
+
+    def on_literal(self, parts: Parts) -> Literal | Broken:
+        token = parts[0]
+        start, end = self.starts[token], self.ends[token]
+        if start in self.tokens.broken:
+            return Broken(Span(self.source, start, end))
+        value = read_literal(self.text[start:end])
+        if isinstance(value, NotAValue):
+            return self._not_a_value(start, end, value)
+        return Literal(value, Span(self.source, start, end))
+
+    def on_string(self, parts: Parts) -> Literal | Broken:
+        token = parts[0]
+        start, end = self.starts[token], self.ends[token]
+        if start in self.tokens.broken:
+            return Broken(Span(self.source, start, end))
+        if start in self.tokens.read:
+            return Literal(self.tokens.read[start], Span(self.source, start, end))
+        value = read_string(self.text[start:end])
+        if isinstance(value, NotAValue):
+            return self._not_a_value(start, end, value)
+        return Literal(value, Span(self.source, start, end))
+
+    def _not_a_value(self, start: int, end: int, fault: NotAValue) -> Broken:
+        at = Span(self.source, start + fault.start, end if fault.end is None else start + fault.end)
+        help, fix = fault.help, None
+        if fault.instead is not None:
+            meant = f"did you mean {fault.instead}?"
+            help = f"{meant} ({help})" if help else meant
+            fix = Fix(f"write {fault.instead}", (Edit(at, fault.instead),))
+        self._report("C103", at, fault.message, help, fix)
+        return Broken(Span(self.source, start, end))
+
+    def on_true(self, parts: Parts) -> Literal:
+        return Literal(True, self.span(parts[0]))
+
+    def on_false(self, parts: Parts) -> Literal:
+        return Literal(False, self.span(parts[0]))
+
+    def on_name(self, parts: Parts) -> Name:
+        token = parts[0]
+        return Name(tuple(self.word(token).split(".")), self.span(token))
+
+    def on_index_one(self, parts: Parts) -> Any:
+        of, low = self.on_name(parts), parts[2]
+        return self._nested(Index(of, low, low, self.between(parts[0], parts[3])), low)
+
+    def on_index_range(self, parts: Parts) -> Any:
+        of, low, high = self.on_name(parts), parts[2], parts[4]
+        return self._nested(Index(of, low, high, self.between(parts[0], parts[5])), low, high)
+
+    def on_call(self, parts: Parts) -> Any:
+        arguments = parts[2]
+        node = Call(self.word(parts[0]), self.span(parts[0]), tuple(arguments), self.between(parts[0], parts[3]))
+        return self._nested(node, *arguments)
+
+    def on_parentheses(self, parts: Parts) -> Any:
+        inner = parts[1]
+        depth = self.depths.get(id(inner), 0)
+        node = evolve(inner, at=self.between(parts[0], parts[2]))
+        if depth:
+            self.depths[id(node)] = depth
+        return node
+
+    def on_list(self, parts: Parts) -> Any:
+        items = parts[1]
+        return self._nested(ListOf(tuple(items), self.between(parts[0], parts[2])), *items)
+
+    def on_map(self, parts: Parts) -> Any:
+        entries = parts[1]
+        node = MapOf(tuple(entries), self.between(parts[0], parts[2]))
+        return self._nested(node, *(entry.value for entry in entries))
+
+    def on_entry(self, parts: Parts) -> Entry:
+        return Entry(self.word(parts[0]), self.span(parts[0]), parts[2])
+
+    def on_entry_quoted(self, parts: Parts) -> Entry:
+        read = self.on_string([parts[0]])
+        key = read.value if isinstance(read, Literal) and isinstance(read.value, str) else self.word(parts[0])
+        return Entry(key, self.span(parts[0]), parts[2])
+
+    # -- lists of parts -----------------------------------------------------------------------------------------------
+
+    def on_none(self, parts: Parts) -> list[Any]:
+        return []
+
+    def on_first(self, parts: Parts) -> list[Any]:
+        return [parts[0]]
+
+    def on_more(self, parts: Parts) -> Any:
+        parts[0].append(parts[2])
+        return parts[0]
+
+    def on_same(self, parts: Parts) -> Any:
+        return parts[0]
+
+    def _report(self, code: str, at: Span, message: str, help: str | None = None, fix: Fix | None = None) -> None:
+        self.diagnostics.append(Diagnostic(code, at, message, help=help, fix=fix))

@@ -1,0 +1,228 @@
+"""Text into tokens. What stands nowhere in the language and is common all the same is reported here, once, and mended."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from attrs import define, field
+
+from campc.diagnostic import Diagnostic, Edit, Fix
+from campc.source import Source
+from campc.syntax.automaton import (
+    AND, BRACE_CLOSE, BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, COMMENT, END, END_OF_FILE, KEYWORDS, LEXED, LITERAL, NOT, OR,
+    OTHER, OVER, PAREN_CLOSE, PAREN_OPEN, PATTERN, SPACE, STRING, WORD,
+)  # fmt: skip
+from campc.syntax.tree import Comment
+
+# What the grammar has no token for, one group each, tried after its own in this order.
+_ODD = (
+    ("open_text", r'"""(?s:.)*+'),
+    ("open_string", r'"[^\r\n]*+'),
+    ("curly_string", r"[“”„«‟][^“”„«»‟\"\r\n]*+[“”»‟\"]"),
+    ("single_string", r"'(?:[^'\\\r\n]|\\[^\r\n])*+'"),
+    ("strange_word", r"[^\W\d]\w*+"),
+    ("strange_space", r"[\r\v\u0085\u00a0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u2060\u3000\ufeff]++"),
+    ("logic", r"&&?|\|\|?|!"),
+    ("other", r"(?s:.)"),
+)
+_SLASHES = re.compile(r"//[^\r\n]*+|/\*(?s:.)*?\*/")
+_ADDRESS = re.compile(r"[A-Za-z_]\w*://[^\s;,\])}\"]*+")
+_OPENERS = {BRACE_OPEN: "}", BRACKET_OPEN: "]", PAREN_OPEN: ")"}
+_CLOSERS = frozenset({BRACE_CLOSE, BRACKET_CLOSE, PAREN_CLOSE})
+
+
+@define
+class Tokens:
+    """Kinds and places of tokens, in order, the last one ``END_OF_FILE``.
+
+    ``broken`` are the starts of tokens whose value could not be read and was reported; ``read`` are texts that were read
+    here because they are not written as the language writes them, by their start.
+    """
+
+    source: Source
+    kinds: list[int] = field(factory=list)
+    starts: list[int] = field(factory=list)
+    ends: list[int] = field(factory=list)
+    comments: list[Comment] = field(factory=list)
+    broken: set[int] = field(factory=set)
+    read: dict[int, str] = field(factory=dict)
+    cut_short: bool = False
+    """True where a string that is never closed took the rest of the file."""
+
+    def text(self, index: int) -> str:
+        """What a token says."""
+        return self.source.text[self.starts[index] : self.ends[index]]
+
+
+@cache
+def _scanner() -> re.Pattern[str]:
+    odd = "|".join(f"({pattern})" for _, pattern in _ODD)
+    return re.compile(f"{PATTERN}|{odd}")
+
+
+def tokenize(source: Source) -> tuple[Tokens, list[Diagnostic]]:
+    """The tokens of a text, its comments apart, and what could not be read as tokens."""
+    found = Tokens(source)
+    odd = _Odd(found)
+    text = source.text
+    kinds, starts, ends = found.kinds.append, found.starts.append, found.ends.append
+    regular, keywords, word = len(LEXED), KEYWORDS, WORD
+    kind_of = (OTHER, *LEXED)
+    scanner = _scanner()
+    at = 1 if text.startswith("\ufeff") else 0
+    while at >= 0:
+        resume = -1
+        for match in scanner.finditer(text, at):
+            group = match.lastindex or 0
+            if group <= regular:
+                kind = kind_of[group]
+                if kind == SPACE:
+                    continue
+                if kind == word:
+                    kind = keywords.get(match[0], word)
+                elif kind == COMMENT:
+                    odd.comment(match.start(), match.end())
+                    continue
+                elif kind == OVER and text[match.end() : match.end() + 1] in ("/", "*"):
+                    resume = odd.foreign_comment(match.start())
+                    break
+                kinds(kind)
+                starts(match.start())
+                ends(match.end())
+            else:
+                resume = odd.take(_ODD[group - regular - 1][0], match.start(), match.end())
+                if resume >= 0:
+                    break
+        at = resume
+    found.kinds.append(END_OF_FILE)
+    found.starts.append(len(text))
+    found.ends.append(len(text))
+    return found, odd.diagnostics
+
+
+class _Odd:
+    """Takes what the grammar has no token for."""
+
+    def __init__(self, found: Tokens) -> None:
+        self.found = found
+        self.text = found.source.text
+        self.diagnostics: list[Diagnostic] = []
+        self.last_space_line = -1
+
+    def comment(self, start: int, end: int) -> None:
+        if self.text[end - 1] == "\r":
+            end -= 1
+        before = self.text[self.text.rfind("\n", 0, start) + 1 : start]
+        self.found.comments.append(
+            Comment(self.text[start:end], self.found.source.span(start, end), not before.strip(" \t\ufeff"))
+        )
+
+    def take(self, what: str, start: int, end: int) -> int:
+        """Adds the token, if any; where scanning goes on, or -1 where it goes on after the match."""
+        span = self.found.source.span(start, end)
+        match what:
+            case "open_text":
+                self._report("C102", start, start + 3, "this text is never closed", 'close it with """')
+                self._add(STRING, start, end)
+                self.found.broken.add(start)
+                self.found.cut_short = True
+            case "open_string":
+                end = self._without_closers(start, end)
+                self._report("C102", start, start + 1, "this string is never closed on its line", 'close it with "')
+                self._add(STRING, start, end)
+                self.found.broken.add(start)
+                return end
+            case "curly_string" | "single_string":
+                inner = self.text[start + 1 : end - 1]
+                marks = "typographic" if what == "curly_string" else "single"
+                plain = '"' + inner.replace("\\'", "'").replace('"', '\\"') + '"'
+                edit = Fix("use straight double quotes", (Edit(span, plain),))
+                self._report("C101", start, end, f"a string stands in straight double quotes, not in {marks} ones", f"write {_short(plain)}", edit)
+                self._add(STRING, start, end)
+                self.found.read[start] = inner
+            case "strange_word":
+                self._report("C101", start, end, f"{self.text[start:end]} is not a name", "names are made of A-Z, a-z, 0-9 and _; other text stands in quotes")
+                self._add(WORD, start, end)
+            case "strange_space":
+                line = self.found.source.position(start)[0]
+                if line != self.last_space_line:
+                    self.last_space_line = line
+                    kind = "a carriage return without a line feed" if self.text[start] == "\r" else f"a space of another kind (U+{ord(self.text[start]):04X})"
+                    edit = Fix("write a plain space", (Edit(span, " " * (end - start)),))
+                    self._report("C101", start, end, f"{kind} stands here", "write a plain space or a line end", edit)
+            case "logic":
+                word, kind = {"&": ("and", AND), "|": ("or", OR), "!": ("not", NOT)}[self.text[start]]
+                self._report("C101", start, end, f"{self.text[start:end]} is not an operator", f"write {word}")
+                self._add(kind, start, end)
+            case _:
+                if self.text.startswith("://", start) and self.found.ends[-1:] == [start] and self.found.kinds[-1] == WORD:
+                    return self._address()
+                self._add(OTHER, start, end)
+        return -1
+
+    def foreign_comment(self, start: int) -> int:
+        """Passes over a comment of another language; where scanning goes on."""
+        match = _SLASHES.match(self.text, start)
+        if match is None:
+            self._report("C102", start, start + 2, "this comment is never closed", "a comment starts with # and ends with its line")
+            self.found.cut_short = True
+            return len(self.text)
+        edit = None
+        if self.text[start + 1] == "/":
+            edit = Fix("start the comment with #", (Edit(self.found.source.span(start, start + 2), "#"),))
+        self._report("C101", start, start + 2, f"{self.text[start : start + 2]} starts no comment", "a comment starts with # and ends with its line", edit)
+        return match.end()
+
+    def _address(self) -> int:
+        """Takes an address without quotes as a string; where scanning goes on."""
+        start = self.found.starts[-1]
+        match = _ADDRESS.match(self.text, start)
+        end = match.end() if match else self.found.ends[-1]
+        for parts in (self.found.kinds, self.found.starts, self.found.ends):
+            parts.pop()
+        plain = f'"{self.text[start:end]}"'
+        edit = Fix("put it in quotes", (Edit(self.found.source.span(start, end), plain),))
+        self._report("C101", start, end, "an address is text, and stands in quotes", f"write {_short(plain)}", edit)
+        self._add(STRING, start, end)
+        self.found.read[start] = self.text[start:end]
+        return end
+
+    def _without_closers(self, start: int, end: int) -> int:
+        """The end of a string that is never closed, before the brackets that close what was opened on its line."""
+        line_start = self.text.rfind("\n", 0, start) + 1
+        open_here: list[str] = []
+        for kind, at in zip(reversed(self.found.kinds), reversed(self.found.starts), strict=True):
+            if at < line_start:
+                break
+            if kind in _OPENERS:
+                open_here.append(_OPENERS[kind])
+            elif kind in _CLOSERS:
+                open_here.append("")
+        closers: list[str] = []
+        for closer in reversed(open_here):
+            if closer:
+                closers.append(closer)
+            elif closers:
+                closers.pop()
+        while closers:
+            kept = end
+            while kept > start + 1 and self.text[kept - 1] in " \t;":
+                kept -= 1
+            if kept <= start + 1 or self.text[kept - 1] != closers[0]:
+                break
+            end = kept - 1
+            del closers[0]
+        return end
+
+    def _add(self, kind: int, start: int, end: int) -> None:
+        self.found.kinds.append(kind)
+        self.found.starts.append(start)
+        self.found.ends.append(end)
+
+    def _report(self, code: str, start: int, end: int, message: str, help: str, fix: Fix | None = None) -> None:
+        self.diagnostics.append(Diagnostic(code, self.found.source.span(start, end), message, help=help, fix=fix))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:57]}…"

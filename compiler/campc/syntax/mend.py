@@ -1,0 +1,194 @@
+"""Brackets that do not pair: which one was forgotten, told by the lines' indents, and a closing one put in.
+
+The rest of the file is then read as it was meant, and one forgotten bracket is one fault.
+"""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from campc.diagnostic import Diagnostic, Note
+from campc.source import Span
+from campc.syntax.automaton import BRACE_CLOSE, BRACE_OPEN, CLOSER_OF, END, END_OF_FILE, LITERAL
+from campc.syntax.brackets import CLOSERS, DEEPEST, SIGNS, begins_item, heads_block, opens_map
+from campc.syntax.lexer import Tokens
+
+
+@frozen
+class _Open:
+    index: int
+    kind: int
+    is_block: bool
+    indent: int
+    line: int
+
+
+class _Mender:
+    def __init__(self, tokens: Tokens) -> None:
+        self.tokens = tokens
+        self.source = tokens.source
+        self.out = Tokens(tokens.source, comments=tokens.comments, broken=tokens.broken, read=tokens.read)
+        self.diagnostics: list[Diagnostic] = []
+        self.stack: list[_Open] = []
+        self.too_deep = False
+        braces = tokens.kinds.count(BRACE_OPEN) - tokens.kinds.count(BRACE_CLOSE)
+        self.missing_braces = 0 if tokens.cut_short else max(braces, 0)
+
+    def mend(self) -> None:
+        kinds, size = self.tokens.kinds, len(self.tokens.kinds)
+        line, indent, index = 0, 0, 0
+        while index < size:
+            kind, start = kinds[index], self.tokens.starts[index]
+            first = index == 0 or (kinds[index - 1] == END and self.source.text[self.tokens.starts[index - 1]] != ";")
+            if first and kind != END:
+                line, column = self.source.position(start)
+                indent = column - 1
+                if self.stack:
+                    self._close_before_line(index, indent)
+            if kind in CLOSER_OF:
+                if len(self.stack) >= DEEPEST:
+                    index = self._pass_over(index)
+                    continue
+                is_block = kind == BRACE_OPEN and (not self.stack or self.stack[-1].is_block)
+                is_block = is_block and not opens_map(self.tokens, index, len(self.stack))
+                self.stack.append(_Open(index, kind, is_block, indent, line))
+                self._copy(index)
+            elif kind in CLOSERS:
+                self._close(index, kind, indent if first else None)
+            elif kind == END_OF_FILE:
+                self._close_at_end()
+                self._copy(index)
+            else:
+                self._copy(index)
+            index += 1
+
+    def _copy(self, index: int) -> None:
+        self._put(self.tokens.kinds[index], self.tokens.starts[index], self.tokens.ends[index])
+
+    def _put(self, kind: int, start: int, end: int) -> None:
+        self.out.kinds.append(kind)
+        self.out.starts.append(start)
+        self.out.ends.append(end)
+
+    def _pass_over(self, index: int) -> int:
+        """Makes one broken value of what is nested too deeply; the index after it."""
+        start, depth, kinds = self.tokens.starts[index], 0, self.tokens.kinds
+        if not self.too_deep:
+            self.too_deep = True
+            self._report(
+                "C101", start, start + 1, f"brackets are nested more than {DEEPEST} deep here",
+                help="name inner parts with let, and use the names",
+            )  # fmt: skip
+        while kinds[index] != END_OF_FILE:
+            if kinds[index] in CLOSER_OF:
+                depth += 1
+            elif kinds[index] in CLOSERS:
+                depth -= 1
+                if depth == 0:
+                    index += 1
+                    break
+            index += 1
+        self.out.broken.add(start)
+        self._put(LITERAL, start, self.tokens.ends[index - 1])
+        return index
+
+    def _close_before_line(self, index: int, indent: int) -> None:
+        """Closes what was left open before a line that begins an item no deeper than where the bracket was opened."""
+        item = begins_item(self.tokens.kinds, index)
+        head = item and heads_block(self.tokens.kinds, index)
+        while self.stack and item and self.stack[-1].indent >= indent:
+            top = self.stack[-1]
+            if top.is_block and not (head and self.missing_braces > 0):
+                return
+            self._report_open(self.stack.pop())
+
+    def _close(self, index: int, kind: int, indent: int | None) -> None:
+        """A closing bracket; ``indent`` is given where it is the first on its line."""
+        stack, start, opening = self.stack, self.tokens.starts[index], {CLOSER_OF[o]: o for o in CLOSER_OF}[kind]
+        if kind == BRACE_CLOSE and indent is not None and self.missing_braces > 0:
+            same = next((o for o in reversed(stack) if o.kind == BRACE_OPEN and o.indent <= indent), None)
+            while same is not None and same.indent == indent and stack[-1] is not same:
+                self._report_open(stack.pop())
+        depth = len(stack) - 1
+        while depth >= 0 and CLOSER_OF[stack[depth].kind] != kind and not stack[depth].is_block:
+            depth -= 1
+        if depth >= 0 and CLOSER_OF[stack[depth].kind] == kind:
+            while len(stack) - 1 > depth:
+                self._report_open(stack.pop())
+            stack.pop()
+            self._copy(index)
+            return
+        if stack and not stack[-1].is_block:
+            opened = stack.pop()
+            wanted = CLOSER_OF[opened.kind]
+            place = self.source.span(self.tokens.starts[opened.index], self.tokens.ends[opened.index])
+            self._report(
+                "C101", start, start + 1, f"{SIGNS[kind]} stands where {SIGNS[wanted]} closes what is open",
+                (Note(place, "opened here"),), f"write {SIGNS[wanted]}",
+            )  # fmt: skip
+            self._put(wanted, start, start + 1)
+            return
+        self._report(
+            "C101", start, start + 1, f"{SIGNS[kind]} closes nothing: no {SIGNS[opening]} is open here",
+            help="take it out, or open the bracket that it was meant to close",
+        )  # fmt: skip
+
+    def _close_at_end(self) -> None:
+        if not self.stack:
+            return
+        quiet = self.too_deep or self.tokens.cut_short
+        opened = list(reversed(self.stack))
+        if not quiet:
+            notes = tuple(Note(self._place(o), "this is still open as well") for o in opened[1:4])
+            self._report_open(opened[0], notes)
+        else:
+            self._add_closer(opened[0])
+        for one in opened[1:]:
+            self._add_closer(one)
+        self.stack.clear()
+
+    def _report_open(self, opened: _Open, related: tuple[Note, ...] = ()) -> None:
+        sign = SIGNS[opened.kind]
+        closer = SIGNS[CLOSER_OF[opened.kind]]
+        what = self._block_name(opened) if opened.is_block else {"{": "map", "[": "list", "(": "parenthesis"}[sign]
+        self._add_closer(opened)
+        if opened.kind == BRACE_OPEN:
+            self.missing_braces -= 1
+        place = self._place(opened)
+        self.diagnostics.append(
+            Diagnostic("C102", place, f"this {what} is never closed", related, help=f"close it with {closer}")
+        )
+
+    def _block_name(self, opened: _Open) -> str:
+        """``block tier essential``, from what stands before the brace on its line."""
+        end = self.tokens.starts[opened.index]
+        line_start = self.source.text.rfind("\n", 0, end) + 1
+        head = self.source.text[line_start:end]
+        head = head[max(head.rfind(";"), head.rfind("{")) + 1 :].strip()
+        return f"block {head}" if head and len(head) <= 60 else "block"
+
+    def _place(self, opened: _Open) -> Span:
+        """Where a bracket was opened; of a block, its whole head."""
+        start, end = self.tokens.starts[opened.index], self.tokens.ends[opened.index]
+        return self.source.span(start, end)
+
+    def _add_closer(self, opened: _Open) -> None:
+        """Puts the closing bracket in after the last token that is no newline."""
+        trailing = 0
+        while trailing < len(self.out.kinds) and self.out.kinds[-1 - trailing] == END:
+            trailing += 1
+        at = len(self.out.kinds) - trailing
+        place = self.out.ends[at - 1]
+        self.out.kinds.insert(at, CLOSER_OF[opened.kind])
+        self.out.starts.insert(at, place)
+        self.out.ends.insert(at, place)
+
+    def _report(self, code: str, start: int, end: int, message: str, related: tuple[Note, ...] = (), help: str | None = None) -> None:
+        self.diagnostics.append(Diagnostic(code, self.source.span(start, end), message, related, help=help))
+
+
+def mend(tokens: Tokens) -> tuple[Tokens, list[Diagnostic]]:
+    """The tokens with brackets put in or taken out so that they pair, and what was wrong."""
+    mender = _Mender(tokens)
+    mender.mend()
+    return mender.out, mender.diagnostics

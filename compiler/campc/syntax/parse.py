@@ -1,0 +1,48 @@
+"""Text into a tree, and all that is wrong with its syntax. It never raises, whatever the text."""
+
+from __future__ import annotations
+
+import gc
+
+from campc.diagnostic import Diagnostic
+from campc.source import Source
+from campc.syntax.brackets import pair
+from campc.syntax.lexer import tokenize
+from campc.syntax.tree import File
+
+MOST_FAULTS = 100
+"""How many faults of syntax are told of one file."""
+
+
+def parse(source: Source) -> tuple[File, tuple[Diagnostic, ...]]:
+    """The tree of a source, and its faults (C101 to C103) in the order of their places.
+
+    What could not be read is left out, or stands in the tree as ``Broken`` under its name.
+    """
+    collecting = gc.isenabled()
+    gc.disable()  # The many small objects made here all stay; looking for garbage among them doubles the time.
+    try:
+        return _parse(source)
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _parse(source: Source) -> tuple[File, tuple[Diagnostic, ...]]:
+    from campc.syntax.parser import Parser
+
+    tokens, faults = tokenize(source)
+    paired = pair(tokens)
+    if paired is None:
+        from campc.syntax.mend import mend
+
+        tokens, unpaired = mend(tokens)
+        faults += unpaired
+        paired = pair(tokens)
+        assert paired is not None, "mended brackets do not pair"
+    parser = Parser(paired)
+    items = parser.run()
+    faults += parser.diagnostics
+    faults += parser.build.diagnostics
+    faults.sort(key=lambda fault: fault.order)
+    return File(source, items, tuple(tokens.comments)), tuple(faults[:MOST_FAULTS])

@@ -1,0 +1,76 @@
+"""Files into sources. What cannot be read is a fault like any other: C104.
+
+A text is decoded as UTF-8, an optional byte-order mark left out; nothing else is changed, so a place in the text is a place
+in the file. Lines end with LF or CRLF; a carriage return by itself is no line end, and is told by the lexer.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from campc.diagnostic import Diagnostic
+from campc.source import Source
+
+LARGEST = 16 * 1024 * 1024
+"""How many bytes a file may have."""
+
+
+def read(path: str | os.PathLike[str], name: str | None = None) -> tuple[Source, tuple[Diagnostic, ...]]:
+    """The text of a file, named as the path was given unless ``name`` says otherwise.
+
+    Where it cannot be read the source is empty, or as far as it could be decoded, and the diagnostics say why.
+    """
+    path = Path(path)
+    shown = name if name is not None else str(path)
+    try:
+        if path.is_dir():
+            return _failed(shown, path, "is a folder, not a file")
+        with path.open("rb") as file:
+            data = file.read(LARGEST + 1)
+    except FileNotFoundError:
+        return _failed(shown, path, "does not exist")
+    except PermissionError:
+        return _failed(shown, path, "may not be read by this user")
+    except (OSError, ValueError) as error:
+        return _failed(shown, path, f"cannot be read: {getattr(error, 'strerror', None) or error}")
+    return decode(data, shown, path)
+
+
+def decode(data: bytes, name: str, path: Path | None = None) -> tuple[Source, tuple[Diagnostic, ...]]:
+    """The text of a file's bytes; ``path`` is where relative paths in it start from."""
+    if len(data) > LARGEST:
+        return _failed(name, path, f"has more than {LARGEST // 1024 // 1024} MiB")
+    if data.startswith(b"\xef\xbb\xbf"):
+        data = data[3:]
+    nul = data.find(b"\0")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if nul < 0 or error.start < nul:
+            return _undecodable(data, error.start, name, path)
+        text = ""
+    if nul >= 0:
+        source = Source(name, data[:nul].decode("utf-8") + "\0", path)
+        at = source.span(len(source.text) - 1, len(source.text))
+        return Source(name, "", path), (
+            Diagnostic("C104", at, f"{name} holds a NUL byte on line {at.line}: it is not a text", help="save the file as plain text in UTF-8"),
+        )  # fmt: skip
+    return Source(name, text, path), ()
+
+
+def _undecodable(data: bytes, start: int, name: str, path: Path | None) -> tuple[Source, tuple[Diagnostic, ...]]:
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return _failed(name, path, "is in UTF-16, not in UTF-8", "save the file as plain text in UTF-8")
+    line_end = data.find(b"\n", start)
+    shown = data[: len(data) if line_end < 0 else line_end].decode("utf-8", "replace")
+    before = len(data[:start].decode("utf-8"))
+    source = Source(name, shown, path)
+    at = source.span(before, before + 1)
+    message = f"{name} is not UTF-8: the byte 0x{data[start]:02x} on line {at.line} begins no character"
+    return Source(name, "", path), (Diagnostic("C104", at, message, help="save the file as plain text in UTF-8"),)
+
+
+def _failed(name: str, path: Path | None, why: str, help: str | None = None) -> tuple[Source, tuple[Diagnostic, ...]]:
+    source = Source(name, "", path)
+    return source, (Diagnostic("C104", source.span(0, 0), f"{name} {why}", help=help),)
