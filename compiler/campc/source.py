@@ -5,7 +5,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from pathlib import Path
 
-from attrs import field, frozen
+from attrs import field
+
+from campc.frozen import frozen
 
 
 @frozen

@@ -40,13 +40,14 @@ FIXED: dict[int, str] = _fresh.fixed if _fresh else tables.FIXED
 
 _number = {name: index for index, name in enumerate(TERMINALS)}
 END_OF_FILE = _number["$END"]
-END, SPACE, COMMENT = _number["END"], _number["SPACE"], _number["COMMENT"]
+END, COMMENT = _number["END"], _number["COMMENT"]
 STRING, LITERAL, WORD, DOTTED = _number["STRING"], _number["LITERAL"], _number["WORD"], _number["DOTTED"]
 COMPARE, TO, EQUALS, COMMA = _number["COMPARE"], _number["TO"], _number["EQUALS"], _number["COMMA"]
 PLUS, MINUS, TIMES, OVER = _number["PLUS"], _number["MINUS"], _number["TIMES"], _number["OVER"]
 BRACKET_OPEN, BRACKET_CLOSE = _number["BRACKET_OPEN"], _number["BRACKET_CLOSE"]
 PAREN_OPEN, PAREN_CLOSE = _number["PAREN_OPEN"], _number["PAREN_CLOSE"]
 BRACE_OPEN, BRACE_CLOSE = _number["BRACE_OPEN"], _number["BRACE_CLOSE"]
+MAP_OPEN, MAP_CLOSE = _number["MAP_OPEN"], _number["MAP_CLOSE"]
 AND, OR, NOT, IS, USE, LET = (KEYWORDS[word] for word in ("and", "or", "not", "is", "use", "let"))
 
 OTHER = len(TERMINALS)

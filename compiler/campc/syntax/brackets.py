@@ -5,7 +5,7 @@ from __future__ import annotations
 from attrs import define, field
 
 from campc.syntax.automaton import (
-    BRACE_CLOSE, BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, CLOSER_OF, COMMA, END, EQUALS, LET, PAREN_CLOSE, PAREN_OPEN, STRING, USE,
+    BRACE_CLOSE, BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, CLOSER_OF, COMMA, END, EQUALS, LET, MAP_CLOSE, MAP_OPEN, OTHER, PAREN_CLOSE, PAREN_OPEN, STRING, USE,
     WORDS,
 )  # fmt: skip
 from campc.syntax.lexer import Tokens
@@ -19,7 +19,7 @@ SIGNS = {BRACE_OPEN: "{", BRACKET_OPEN: "[", PAREN_OPEN: "(", BRACE_CLOSE: "}", 
 
 @define
 class Paired:
-    """Tokens without the newlines that do not count, their brackets in pairs.
+    """Tokens without the newlines that do not count, their brackets in pairs; a semicolon inside a value is ``OTHER``.
 
     ``block`` is, for each token, the index of the brace that opens the innermost block around it, or -1; a block's closing
     brace counts as inside it, its opening one does not. A bracket that was put in has no width.
@@ -30,11 +30,7 @@ class Paired:
 
     def is_added(self, index: int) -> bool:
         """Whether a token was put in, and its lack reported."""
-        return self.tokens.starts[index] == self.tokens.ends[index] and self.tokens.kinds[index] in CLOSERS
-
-    def opens_block(self, index: int) -> bool:
-        """Whether a token is the opening brace of a block."""
-        return self.tokens.kinds[index] == BRACE_OPEN and self.block[index + 1] == index
+        return self.tokens.starts[index] == self.tokens.ends[index] and self.tokens.kinds[index] in (*CLOSERS, MAP_CLOSE)
 
 
 def opens_map(tokens: Tokens, index: int, depth: int) -> bool:
@@ -78,6 +74,7 @@ def begins_item(kinds: list[int], index: int) -> bool:
 def pair(tokens: Tokens) -> Paired | None:
     """The tokens with their brackets in pairs, or None where they do not pair or are nested too deeply."""
     kept = Tokens(tokens.source, comments=tokens.comments, broken=tokens.broken, read=tokens.read)
+    kept.cut_short, kept.too_deep = tokens.cut_short, tokens.too_deep
     kinds, starts, ends = kept.kinds, kept.starts, kept.ends
     block: list[int] = []
     source_starts, source_ends, text = tokens.starts, tokens.ends, tokens.source.text
@@ -87,31 +84,33 @@ def pair(tokens: Tokens) -> Paired | None:
     for index, kind in enumerate(tokens.kinds):
         start = source_starts[index]
         if kind == END:
-            if in_value and text[start] != ";":
-                continue
+            if in_value:
+                if text[start] != ";":
+                    continue
+                kind = OTHER
+            block.append(inside)
         elif kind in CLOSER_OF:
             if len(open_closers) >= DEEPEST:
                 return None
             open_closers.append(CLOSER_OF[kind])
             outer.append((in_value, inside))
             block.append(inside)
-            in_value = kind != BRACE_OPEN or in_value or opens_map(tokens, index, len(open_closers) - 1)
-            if not in_value:
+            if kind != BRACE_OPEN:
+                in_value = True
+            elif in_value or opens_map(tokens, index, len(open_closers) - 1):
+                in_value = True
+                kind = MAP_OPEN
+            else:
                 inside = len(kinds)
-            kinds.append(kind)
-            starts.append(start)
-            ends.append(source_ends[index])
-            continue
         elif kind in CLOSERS:
             if not open_closers or open_closers.pop() != kind:
                 return None
             block.append(inside)
-            kinds.append(kind)
-            starts.append(start)
-            ends.append(source_ends[index])
+            if kind == BRACE_CLOSE and in_value:
+                kind = MAP_CLOSE
             in_value, inside = outer.pop()
-            continue
-        block.append(inside)
+        else:
+            block.append(inside)
         kinds.append(kind)
         starts.append(start)
         ends.append(source_ends[index])

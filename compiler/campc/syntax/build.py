@@ -13,11 +13,12 @@ from attrs import evolve, frozen
 from campc.diagnostic import Diagnostic, Edit, Fix
 from campc.source import Span
 from campc.syntax.brackets import DEEPEST, Paired
+from campc.syntax.lexer import MOST_FAULTS
 from campc.syntax.tree import (
     Attribute, Binary, Block, Broken, Call, Entry, Expr, Index, Is, Item, Label, Let, ListOf, Literal, MapOf, Name, RangeOf, Unary,
     Use,
 )  # fmt: skip
-from campc.values.literals import NotAValue, read_literal, read_string
+from campc.values.literals import NotAValue, Written, read_literal, read_string
 from campc.values.quantities import Duration, Offset
 from campc.values.suggest import closest
 
@@ -48,6 +49,7 @@ class Builder:
         self.starts, self.ends = paired.tokens.starts, paired.tokens.ends
         self.diagnostics: list[Diagnostic] = []
         self.lost: set[int] = set()
+        self.read: dict[str, Written | NotAValue] = {}
         self.depths: dict[int, int] = {}
         self.too_deep = False
 
@@ -217,7 +219,10 @@ class Builder:
         start, end = self.starts[token], self.ends[token]
         if start in self.tokens.broken:
             return Broken(Span(self.source, start, end))
-        value = read_literal(self.text[start:end])
+        text = self.text[start:end]
+        value = self.read.get(text)
+        if value is None:
+            value = self.read[text] = read_literal(text)
         if isinstance(value, NotAValue):
             return self._not_a_value(start, end, value)
         return Literal(value, Span(self.source, start, end))
@@ -235,6 +240,8 @@ class Builder:
         return Literal(value, Span(self.source, start, end))
 
     def _not_a_value(self, start: int, end: int, fault: NotAValue) -> Broken:
+        if len(self.diagnostics) >= MOST_FAULTS:
+            return Broken(Span(self.source, start, end))
         at = Span(self.source, start + fault.start, end if fault.end is None else start + fault.end)
         help, fix = fault.help, None
         if fault.instead is not None:

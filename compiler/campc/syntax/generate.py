@@ -20,8 +20,9 @@ class Table(NamedTuple):
     ``~rule`` to reduce by; ``gotos`` map a nonterminal (its index in ``nonterminals``) to a state.
 
     A rule is its nonterminal, its length, and the name of the function that builds its node: ``""`` where its one part is
-    handed on as it is. ``pattern`` is one regular expression with a group for each of ``lexed``, the terminals that it tells
-    apart; ``keywords`` are told apart from ``WORD`` by their text.
+    handed on as it is. ``pattern`` is the beginning of one regular expression, its last
+    bracket still open: space, an empty group where the token begins, and the terminals ``lexed``, each with an empty group after
+    it. ``keywords`` are told apart from ``WORD`` by their text, and ``fixed`` are the texts of terminals that have but one.
     """
 
     checksum: int
@@ -88,6 +89,7 @@ def build(grammar: str) -> Table:
     fixed: dict[int, str] = {}
     lexed: list[int] = []
     patterns: list[str] = []
+    space = ""
     for terminal in lark.terminals:
         index, pattern = terminal_index[terminal.name], terminal.pattern
         if pattern.type == "re" and pattern.value.endswith("\\b") and pattern.value[:-2].isalpha():
@@ -96,11 +98,15 @@ def build(grammar: str) -> Table:
             continue
         if pattern.type == "str":
             fixed[index] = pattern.value
+        if terminal.name == "SPACE":
+            space = pattern.to_regexp()
+            continue
         lexed.append(index)
-        patterns.append(f"({pattern.to_regexp()})")
+        # The empty group at the end tells which one matched; in front it would keep `re` from ruling the others out.
+        patterns.append(f"(?:{pattern.to_regexp()})()")
     return Table(
         checksum(grammar), terminals, tuple(nonterminals), tuple(rules), tuple(actions), tuple(gotos), tuple(lexed),
-        "|".join(patterns), keywords, fixed,
+        f"(?:{space})?+()(?:{'|'.join(patterns)}", keywords, fixed,
     )  # fmt: skip
 
 

@@ -10,10 +10,13 @@ from attrs import define, field
 from campc.diagnostic import Diagnostic, Edit, Fix
 from campc.source import Source
 from campc.syntax.automaton import (
-    AND, BRACE_CLOSE, BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, COMMENT, END, END_OF_FILE, KEYWORDS, LEXED, LITERAL, NOT, OR,
-    OTHER, OVER, PAREN_CLOSE, PAREN_OPEN, PATTERN, SPACE, STRING, WORD,
+    AND, BRACE_CLOSE, BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, COMMENT, END_OF_FILE, KEYWORDS, LEXED, NOT, OR,
+    OTHER, OVER, PAREN_CLOSE, PAREN_OPEN, PATTERN, STRING, WORD,
 )  # fmt: skip
 from campc.syntax.tree import Comment
+
+MOST_FAULTS = 100
+"""How many faults of syntax are told of one file; after so many its meaning is not worth judging."""
 
 # What the grammar has no token for, one group each, tried after its own in this order.
 _ODD = (
@@ -25,10 +28,12 @@ _ODD = (
     ("strange_space", r"[\r\v\u0085\u00a0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u2060\u3000\ufeff]++"),
     ("logic", r"&&?|\|\|?|!"),
     ("other", r"(?s:.)"),
+    ("end", r"\Z"),
 )
 _SLASHES = re.compile(r"//[^\r\n]*+|/\*(?s:.)*?\*/")
 _ADDRESS = re.compile(r"[A-Za-z_]\w*://[^\s;,\])}\"]*+")
 _OPENERS = {BRACE_OPEN: "}", BRACKET_OPEN: "]", PAREN_OPEN: ")"}
+_COMMENT_SIGNS = ("/", "*")
 _CLOSERS = frozenset({BRACE_CLOSE, BRACKET_CLOSE, PAREN_CLOSE})
 
 
@@ -49,6 +54,8 @@ class Tokens:
     read: dict[int, str] = field(factory=dict)
     cut_short: bool = False
     """True where a string that is never closed took the rest of the file."""
+    too_deep: int = -1
+    """The start of the token that stands for what is nested too deeply, where there is one."""
 
     def text(self, index: int) -> str:
         """What a token says."""
@@ -57,8 +64,8 @@ class Tokens:
 
 @cache
 def _scanner() -> re.Pattern[str]:
-    odd = "|".join(f"({pattern})" for _, pattern in _ODD)
-    return re.compile(f"{PATTERN}|{odd}")
+    odd = "|".join(f"{pattern}()" for _, pattern in _ODD)
+    return re.compile(f"{PATTERN}|{odd})")
 
 
 def tokenize(source: Source) -> tuple[Tokens, list[Diagnostic]]:
@@ -67,33 +74,31 @@ def tokenize(source: Source) -> tuple[Tokens, list[Diagnostic]]:
     odd = _Odd(found)
     text = source.text
     kinds, starts, ends = found.kinds.append, found.starts.append, found.ends.append
-    regular, keywords, word = len(LEXED), KEYWORDS, WORD
-    kind_of = (OTHER, *LEXED)
+    keywords, word, comment, over = KEYWORDS, WORD, COMMENT, OVER
+    kind_of = (OTHER, OTHER, *LEXED, *(-1 - number for number in range(len(_ODD))))
     scanner = _scanner()
     at = 1 if text.startswith("\ufeff") else 0
     while at >= 0:
         resume = -1
         for match in scanner.finditer(text, at):
-            group = match.lastindex or 0
-            if group <= regular:
-                kind = kind_of[group]
-                if kind == SPACE:
-                    continue
-                if kind == word:
-                    kind = keywords.get(match[0], word)
-                elif kind == COMMENT:
-                    odd.comment(match.start(), match.end())
-                    continue
-                elif kind == OVER and text[match.end() : match.end() + 1] in ("/", "*"):
-                    resume = odd.foreign_comment(match.start())
-                    break
-                kinds(kind)
-                starts(match.start())
-                ends(match.end())
-            else:
-                resume = odd.take(_ODD[group - regular - 1][0], match.start(), match.end())
+            kind = kind_of[match.lastindex]  # type: ignore[index]  # every branch ends with a group
+            start, end = match.start(1), match.end()
+            if kind == word:
+                kind = keywords.get(text[start:end], word)
+            elif kind == comment:
+                odd.comment(start, end)
+                continue
+            elif kind < 0:
+                resume = odd.take(_ODD[-1 - kind][0], start, end)
                 if resume >= 0:
                     break
+                continue
+            elif kind == over and text[end : end + 1] in _COMMENT_SIGNS:
+                resume = odd.foreign_comment(start)
+                break
+            kinds(kind)
+            starts(start)
+            ends(end)
         at = resume
     found.kinds.append(END_OF_FILE)
     found.starts.append(len(text))
@@ -155,6 +160,8 @@ class _Odd:
                 word, kind = {"&": ("and", AND), "|": ("or", OR), "!": ("not", NOT)}[self.text[start]]
                 self._report("C101", start, end, f"{self.text[start:end]} is not an operator", f"write {word}")
                 self._add(kind, start, end)
+            case "end":
+                pass
             case _:
                 if self.text.startswith("://", start) and self.found.ends[-1:] == [start] and self.found.kinds[-1] == WORD:
                     return self._address()
@@ -221,7 +228,8 @@ class _Odd:
         self.found.ends.append(end)
 
     def _report(self, code: str, start: int, end: int, message: str, help: str, fix: Fix | None = None) -> None:
-        self.diagnostics.append(Diagnostic(code, self.found.source.span(start, end), message, help=help, fix=fix))
+        if len(self.diagnostics) < MOST_FAULTS:
+            self.diagnostics.append(Diagnostic(code, self.found.source.span(start, end), message, help=help, fix=fix))
 
 
 def _short(text: str) -> str:

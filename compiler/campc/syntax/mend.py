@@ -11,7 +11,7 @@ from campc.diagnostic import Diagnostic, Note
 from campc.source import Span
 from campc.syntax.automaton import BRACE_CLOSE, BRACE_OPEN, CLOSER_OF, END, END_OF_FILE, LITERAL
 from campc.syntax.brackets import CLOSERS, DEEPEST, SIGNS, begins_item, heads_block, opens_map
-from campc.syntax.lexer import Tokens
+from campc.syntax.lexer import MOST_FAULTS, Tokens
 
 
 @frozen
@@ -28,6 +28,7 @@ class _Mender:
         self.tokens = tokens
         self.source = tokens.source
         self.out = Tokens(tokens.source, comments=tokens.comments, broken=tokens.broken, read=tokens.read)
+        self.out.cut_short = tokens.cut_short
         self.diagnostics: list[Diagnostic] = []
         self.stack: list[_Open] = []
         self.too_deep = False
@@ -75,6 +76,7 @@ class _Mender:
         start, depth, kinds = self.tokens.starts[index], 0, self.tokens.kinds
         if not self.too_deep:
             self.too_deep = True
+            self.out.too_deep = start
             self._report(
                 "C101", start, start + 1, f"brackets are nested more than {DEEPEST} deep here",
                 help="name inner parts with let, and use the names",
@@ -154,10 +156,10 @@ class _Mender:
         self._add_closer(opened)
         if opened.kind == BRACE_OPEN:
             self.missing_braces -= 1
-        place = self._place(opened)
-        self.diagnostics.append(
-            Diagnostic("C102", place, f"this {what} is never closed", related, help=f"close it with {closer}")
-        )
+        if len(self.diagnostics) < MOST_FAULTS:
+            self.diagnostics.append(
+                Diagnostic("C102", self._place(opened), f"this {what} is never closed", related, help=f"close it with {closer}")
+            )
 
     def _block_name(self, opened: _Open) -> str:
         """``block tier essential``, from what stands before the brace on its line."""
@@ -184,7 +186,8 @@ class _Mender:
         self.out.ends.insert(at, place)
 
     def _report(self, code: str, start: int, end: int, message: str, related: tuple[Note, ...] = (), help: str | None = None) -> None:
-        self.diagnostics.append(Diagnostic(code, self.source.span(start, end), message, related, help=help))
+        if len(self.diagnostics) < MOST_FAULTS:
+            self.diagnostics.append(Diagnostic(code, self.source.span(start, end), message, related, help=help))
 
 
 def mend(tokens: Tokens) -> tuple[Tokens, list[Diagnostic]]:

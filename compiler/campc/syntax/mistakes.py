@@ -86,7 +86,7 @@ def found(situation: Situation) -> str:
 _VALUE = {"STRING", "LITERAL", "TRUE", "FALSE"}
 _CALLED = {
     "END": "a new line", "$END": "", "WORD": "a name", "DOTTED": "", "STRING": "a string", "LITERAL": "a number", "COMPARE": "",
-    "AND": "", "OR": "", "NOT": "", "IS": "", "TRUE": "", "FALSE": "", "USE": "", "LET": "", "BRACE_OPEN": "{", "BRACE_CLOSE": "}",
+    "AND": "", "OR": "", "NOT": "", "IS": "", "TRUE": "", "FALSE": "", "USE": "", "LET": "", "BRACE_OPEN": "{", "BRACE_CLOSE": "}", "MAP_OPEN": "",
     "PLUS": "", "MINUS": "", "TIMES": "", "OVER": "", "PAREN_OPEN": "", "BRACKET_OPEN": "", "TO": "",
 }  # fmt: skip
 
@@ -97,7 +97,7 @@ def expected(parser: Parser) -> str:
     parts = []
     if accepted >= _VALUE:
         parts.append("a value")
-        accepted -= {"WORD", "DOTTED", "STRING", "LITERAL", "BRACE_OPEN"}
+        accepted -= {"WORD", "DOTTED", "STRING", "LITERAL"}
     elif "USE" in accepted and "LET" in accepted and "END" in accepted:
         parts.append("an attribute or a block")
         accepted -= {"WORD", "END"}

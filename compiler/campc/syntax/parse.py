@@ -7,11 +7,10 @@ import gc
 from campc.diagnostic import Diagnostic
 from campc.source import Source
 from campc.syntax.brackets import pair
-from campc.syntax.lexer import tokenize
+from campc.syntax.lexer import MOST_FAULTS, tokenize
 from campc.syntax.tree import File
 
-MOST_FAULTS = 100
-"""How many faults of syntax are told of one file."""
+__all__ = ["MOST_FAULTS", "parse"]
 
 
 def parse(source: Source) -> tuple[File, tuple[Diagnostic, ...]]:

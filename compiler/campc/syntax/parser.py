@@ -7,11 +7,12 @@ from typing import Any
 
 from campc.diagnostic import Diagnostic
 from campc.syntax.automaton import (
-    ACTIONS, BRACE_CLOSE, BRACE_OPEN, CLOSER_OF, END, END_OF_FILE, EQUALS, GOTOS, HEAD, ITEM, ITEM_STATES, LET, NONTERMINALS, RULES,
+    ACTIONS, BRACE_CLOSE, BRACE_OPEN, END, END_OF_FILE, EQUALS, GOTOS, HEAD, ITEM, ITEM_STATES, LET, NONTERMINALS, RULES,
     STRING, TERMINALS, USE, WORDS,
 )  # fmt: skip
-from campc.syntax.brackets import CLOSERS, Paired
+from campc.syntax.brackets import Paired
 from campc.syntax.build import Builder, Head, Parts
+from campc.syntax.lexer import MOST_FAULTS
 from campc.syntax.tree import Attribute, Broken, Item, Let, Use
 
 _MANY = len(TERMINALS) + 1
@@ -50,13 +51,15 @@ class Parser:
     def run(self) -> tuple[Item, ...]:
         """Reads all tokens; the file's items."""
         kinds, states, values, rules = self.kinds, self.states, self.values, self.rules
-        actions, gotos, jumps = ACTIONS, GOTOS, _jumps
+        actions, jumps = ACTIONS, _jumps
         many, symbols = _MANY, len(NONTERMINALS)
         index, state = 0, 0
         while True:
             kind = kinds[index]
             action = actions[state].get(kind)
             if action is None:
+                if len(self.diagnostics) >= MOST_FAULTS:
+                    return tuple(values[0] if values and isinstance(values[0], list) else ())
                 resumed = self.recover(index)
                 state = states[-1]
                 if resumed <= index and actions[state].get(kinds[resumed]) is None:
@@ -135,30 +138,12 @@ class Parser:
         at = index - 1
         while at >= 0 and at != around:
             if block[at] == around:
-                if self.kinds[at] == END and not self._in_value(at):
+                if self.kinds[at] == END:
                     break
             elif self.kinds[at] == BRACE_CLOSE:
                 at = block[at]
             at -= 1
         return at + 1
-
-    def _in_value(self, index: int) -> bool:
-        """Whether an END is a semicolon inside the brackets of a value."""
-        return index in self.stray_semicolons()
-
-    def stray_semicolons(self) -> set[int]:
-        """The semicolons inside the brackets of values."""
-        if not hasattr(self, "_stray"):
-            self._stray: set[int] = set()
-            depth: list[bool] = []
-            for at, kind in enumerate(self.kinds):
-                if kind in CLOSER_OF:
-                    depth.append(not self.paired.opens_block(at))
-                elif kind in CLOSERS:
-                    depth.pop()
-                elif kind == END and depth and depth[-1]:
-                    self._stray.add(at)
-        return self._stray
 
     def recover(self, index: int) -> int:
         """Tells the fault at a token that cannot stand there; where to go on."""
@@ -169,6 +154,7 @@ class Parser:
             self.paired.is_added(index)
             or index <= self.handled
             or self.tokens.starts[index] in self.tokens.broken
+            or self._holds_too_deep(start)
             or (self.tokens.cut_short and self.kinds[index] == END_OF_FILE)
         )
         if not quiet:
@@ -177,6 +163,12 @@ class Parser:
             if resume is not None:
                 return resume
         return self.skip(index, start)
+
+    def _holds_too_deep(self, start: int) -> bool:
+        """Whether an item was already told to be nested too deeply."""
+        if self.tokens.too_deep < 0:
+            return False
+        return self.item_start(self.tokens.starts.index(self.tokens.too_deep)) == start
 
     def skip(self, index: int, start: int) -> int:
         """Gives the rest of an item up, keeping its name; the index of what ends it."""
@@ -189,12 +181,12 @@ class Parser:
         while self.states[-1] not in ITEM_STATES:
             self.states.pop()
         del self.values[len(self.states) - 1 :]
-        at, stray = index, self.stray_semicolons()
+        at = index
         while True:
             kind = kinds[at]
-            if kind == END_OF_FILE or (block[at] == around and ((kind == END and at not in stray) or self._closes_block(at))):
+            if kind == END_OF_FILE or (block[at] == around and kind in (END, BRACE_CLOSE)):
                 break
-            if self.paired.opens_block(at):
+            if kind == BRACE_OPEN:
                 if block[at] == around and kinds[start] in WORDS - {USE, LET}:
                     self._begin_block(start, at)
                     return at
@@ -204,21 +196,12 @@ class Parser:
         self._keep_name(start, at, around)
         return at
 
-    def _closes_block(self, index: int) -> bool:
-        opener = self.paired.block[index]
-        return self.kinds[index] == BRACE_CLOSE and opener >= 0 and self._after_block(opener) == index + 1
-
     def _after_block(self, opener: int) -> int:
         """The index after a block's closing brace."""
-        if not hasattr(self, "_closer"):
-            self._closer: dict[int, int] = {}
-            opened: list[int] = []
-            for at, kind in enumerate(self.kinds):
-                if kind in CLOSER_OF:
-                    opened.append(at)
-                elif kind in CLOSERS:
-                    self._closer[opened.pop()] = at
-        return self._closer[opener] + 1
+        at = opener + 1
+        while self.kinds[at] != BRACE_CLOSE or self.paired.block[at] != opener:
+            at += 1
+        return at + 1
 
     def _begin_block(self, start: int, brace: int) -> None:
         """Goes on as if a block's head were right, so that what is in the block is read."""
