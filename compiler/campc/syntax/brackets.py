@@ -5,9 +5,24 @@ from __future__ import annotations
 from attrs import define, field
 
 from campc.syntax.automaton import (
-    BRACE_CLOSE, BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, CLOSER_OF, COMMA, END, EQUALS, LET, MAP_CLOSE, MAP_OPEN, OTHER, PAREN_CLOSE, PAREN_OPEN, STRING, USE,
+    BRACE_CLOSE,
+    BRACE_OPEN,
+    BRACKET_CLOSE,
+    BRACKET_OPEN,
+    CLOSER_OF,
+    COMMA,
+    END,
+    EQUALS,
+    LET,
+    MAP_CLOSE,
+    MAP_OPEN,
+    OTHER,
+    PAREN_CLOSE,
+    PAREN_OPEN,
+    STRING,
+    USE,
     WORDS,
-)  # fmt: skip
+)
 from campc.syntax.lexer import Tokens
 
 DEEPEST = 100
@@ -30,7 +45,10 @@ class Paired:
 
     def is_added(self, index: int) -> bool:
         """Whether a token was put in, and its lack reported."""
-        return self.tokens.starts[index] == self.tokens.ends[index] and self.tokens.kinds[index] in (*CLOSERS, MAP_CLOSE)
+        return self.tokens.starts[index] == self.tokens.ends[index] and self.tokens.kinds[index] in (
+            *CLOSERS,
+            MAP_CLOSE,
+        )
 
 
 def opens_map(tokens: Tokens, index: int, depth: int) -> bool:

@@ -10,14 +10,31 @@ from typing import Any, TypeAlias
 
 from attrs import evolve, frozen
 
-from campc.diagnostic import Diagnostic, Edit, Fix
+from campc.diagnostic import Diagnostic, Edit, Fix, Note
 from campc.source import Span
 from campc.syntax.brackets import DEEPEST, Paired
 from campc.syntax.lexer import MOST_FAULTS
 from campc.syntax.tree import (
-    Attribute, Binary, Block, Broken, Call, Entry, Expr, Index, Is, Item, Label, Let, ListOf, Literal, MapOf, Name, RangeOf, Unary,
+    Attribute,
+    Binary,
+    Block,
+    Broken,
+    Call,
+    Entry,
+    Expr,
+    Index,
+    Is,
+    Item,
+    Label,
+    Let,
+    ListOf,
+    Literal,
+    MapOf,
+    Name,
+    RangeOf,
+    Unary,
     Use,
-)  # fmt: skip
+)
 from campc.values.literals import NotAValue, Written, read_literal, read_string
 from campc.values.quantities import Duration, Offset
 from campc.values.suggest import closest
@@ -103,7 +120,19 @@ class Builder:
         text = self.word(parts[0])
         if text == "starts" and isinstance(value, Unary):
             value = self._offset(value)
+        if self.diagnostics:
+            self._place_on_line_of(name)
         return Attribute(text, name, value, Span(self.source, name.start, value.at.end))
+
+    def _place_on_line_of(self, name: Span) -> None:
+        """A value that cannot be read is a fault of its attribute's line; where it stands on a later one, that is a second place."""
+        for index in range(len(self.diagnostics) - 1, -1, -1):
+            fault = self.diagnostics[index]
+            if fault.at.start < name.start:
+                break
+            if fault.code == "C103" and fault.at.line != name.line:
+                related = (Note(fault.at, f"{fault.at.text} stands here"), *fault.related)
+                self.diagnostics[index] = evolve(fault, at=name, related=related)
 
     def _offset(self, value: Unary) -> Expr:
         """``starts = -2h``: as a value by itself this is a time from the lot's start."""
@@ -123,10 +152,12 @@ class Builder:
         else:
             plain = self.word(parts[3])
             self._report(
-                "C101", at, f"+{plain} stands where a value is expected",
+                "C101",
+                at,
+                f"+{plain} stands where a value is expected",
                 f"write {plain}; a sign in front is for a time from the lot's start, in starts = +12h",
                 Fix("leave the sign out", (Edit(self.span(parts[2]), ""),)),
-            )  # fmt: skip
+            )
             value = Literal(literal.value, at)
         return Attribute(self.word(parts[0]), name, value, self.between(parts[0], parts[3]))
 
@@ -154,9 +185,14 @@ class Builder:
         broken = head.broken or opening in self.lost or self.paired.is_added(closing)
         last = head.label if head.label is not None else head.kind
         return Block(
-            self.word(head.kind), self.span(head.kind), label, tuple(items), self.between(head.kind, last),
-            self.between(head.kind, closing), broken,
-        )  # fmt: skip
+            self.word(head.kind),
+            self.span(head.kind),
+            label,
+            tuple(items),
+            self.between(head.kind, last),
+            self.between(head.kind, closing),
+            broken,
+        )
 
     # -- expressions --------------------------------------------------------------------------------------------------
 
@@ -168,23 +204,29 @@ class Builder:
             if not self.too_deep:
                 self.too_deep = True
                 self._report(
-                    "C101", node.at, f"this expression has more than {DEEPEST} parts nested or chained",
+                    "C101",
+                    node.at,
+                    f"this expression has more than {DEEPEST} parts nested or chained",
                     "name parts of it with let, and use the names",
-                )  # fmt: skip
+                )
             return Broken(node.at)
         depths[id(node)] = depth
         return node
 
     def on_binary(self, parts: Parts) -> Any:
         left, token, right = parts
+        if self.too_deep and isinstance(left, Broken):
+            return Broken(Span(self.source, left.at.start, right.at.end))
         at = Span(self.source, left.at.start, right.at.end)
         return self._nested(Binary(self.word(token), left, right, at, self.span(token)), left, right)
 
     def on_unary(self, parts: Parts) -> Any:
         token, operand = parts
+        if self.too_deep and isinstance(operand, Broken):
+            return operand
         return self._nested(
             Unary(self.word(token), operand, Span(self.source, self.starts[token], operand.at.end)), operand
-        )  # fmt: skip
+        )
 
     def on_is_so(self, parts: Parts) -> Any:
         return self._is(parts[0], parts[2], negated=False)
@@ -197,12 +239,21 @@ class Builder:
         if what not in ("finite", "missing"):
             meant = closest(what, ("finite", "missing"))
             if what.lower() in ("nan", "inf", "infinite"):
-                self._report("C101", self.span(token), f"{what} stands where finite or missing could", f"write is {'' if negated else 'not '}finite")
+                self._report(
+                    "C101",
+                    self.span(token),
+                    f"{what} stands where finite or missing could",
+                    f"write is {'' if negated else 'not '}finite",
+                )
             else:
                 self._report(
-                    "C101", self.span(token), f"{what} stands where finite or missing could",
-                    f"did you mean {meant}?" if meant else "what is asked of a value is: is finite, is missing; to compare, use ==",
-                )  # fmt: skip
+                    "C101",
+                    self.span(token),
+                    f"{what} stands where finite or missing could",
+                    f"did you mean {meant}?"
+                    if meant
+                    else "what is asked of a value is: is finite, is missing; to compare, use ==",
+                )
             return Broken(at)
         return self._nested(Is(operand, what, negated, at), operand)
 

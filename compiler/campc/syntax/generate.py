@@ -48,7 +48,7 @@ def build(grammar: str) -> Table:
     from lark.parsers.lalr_analysis import Shift
 
     lark = Lark(grammar, parser="lalr", lexer="basic", maybe_placeholders=False)
-    parse_table = lark.parser.parser._parse_table  # type: ignore[attr-defined]
+    parse_table = lark.parser.parser._parse_table
     terminals = ("$END", *(terminal.name for terminal in lark.terminals))
     terminal_index = {name: index for index, name in enumerate(terminals)}
     nonterminals: list[str] = []
@@ -105,9 +105,17 @@ def build(grammar: str) -> Table:
         # The empty group at the end tells which one matched; in front it would keep `re` from ruling the others out.
         patterns.append(f"(?:{pattern.to_regexp()})()")
     return Table(
-        checksum(grammar), terminals, tuple(nonterminals), tuple(rules), tuple(actions), tuple(gotos), tuple(lexed),
-        f"(?:{space})?+()(?:{'|'.join(patterns)}", keywords, fixed,
-    )  # fmt: skip
+        checksum(grammar),
+        terminals,
+        tuple(nonterminals),
+        tuple(rules),
+        tuple(actions),
+        tuple(gotos),
+        tuple(lexed),
+        f"(?:{space})?+()(?:{'|'.join(patterns)}",
+        keywords,
+        fixed,
+    )
 
 
 def checksum(grammar: str) -> int:

@@ -8,11 +8,27 @@ from functools import cache
 from attrs import define, field
 
 from campc.diagnostic import Diagnostic, Edit, Fix
-from campc.source import Source
+from campc.source import Source, Span
 from campc.syntax.automaton import (
-    AND, BRACE_CLOSE, BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, COMMENT, END_OF_FILE, KEYWORDS, LEXED, NOT, OR,
-    OTHER, OVER, PAREN_CLOSE, PAREN_OPEN, PATTERN, STRING, WORD,
-)  # fmt: skip
+    AND,
+    BRACE_CLOSE,
+    BRACE_OPEN,
+    BRACKET_CLOSE,
+    BRACKET_OPEN,
+    COMMENT,
+    END_OF_FILE,
+    KEYWORDS,
+    LEXED,
+    NOT,
+    OR,
+    OTHER,
+    OVER,
+    PAREN_CLOSE,
+    PAREN_OPEN,
+    PATTERN,
+    STRING,
+    WORD,
+)
 from campc.syntax.tree import Comment
 
 MOST_FAULTS = 100
@@ -90,7 +106,7 @@ def tokenize(source: Source) -> tuple[Tokens, list[Diagnostic]]:
                 continue
             elif kind < 0:
                 resume = odd.take(_ODD[-1 - kind][0], start, end)
-                if resume >= 0:
+                if resume >= 0 or len(odd.diagnostics) >= MOST_FAULTS:
                     break
                 continue
             elif kind == over and text[end : end + 1] in _COMMENT_SIGNS:
@@ -99,7 +115,7 @@ def tokenize(source: Source) -> tuple[Tokens, list[Diagnostic]]:
             kinds(kind)
             starts(start)
             ends(end)
-        at = resume
+        at = resume if len(odd.diagnostics) < MOST_FAULTS else -1
     found.kinds.append(END_OF_FILE)
     found.starts.append(len(text))
     found.ends.append(len(text))
@@ -116,12 +132,13 @@ class _Odd:
         self.last_space_line = -1
 
     def comment(self, start: int, end: int) -> None:
-        if self.text[end - 1] == "\r":
+        text = self.text
+        if text[end - 1] == "\r":
             end -= 1
-        before = self.text[self.text.rfind("\n", 0, start) + 1 : start]
-        self.found.comments.append(
-            Comment(self.text[start:end], self.found.source.span(start, end), not before.strip(" \t\ufeff"))
+        alone = (
+            start == 0 or text[start - 1] == "\n" or not text[text.rfind("\n", 0, start) + 1 : start].strip(" \t\ufeff")
         )
+        self.found.comments.append(Comment(text[start:end], Span(self.found.source, start, end), alone))
 
     def take(self, what: str, start: int, end: int) -> int:
         """Adds the token, if any; where scanning goes on, or -1 where it goes on after the match."""
@@ -133,29 +150,43 @@ class _Odd:
                 self.found.broken.add(start)
                 self.found.cut_short = True
             case "open_string":
-                end = self._without_closers(start, end)
+                whole, end = end, self._without_closers(start, end)
                 self._report("C102", start, start + 1, "this string is never closed on its line", 'close it with "')
                 self._add(STRING, start, end)
                 self.found.broken.add(start)
-                return end
+                return end if end < whole else -1
             case "curly_string" | "single_string":
                 inner = self.text[start + 1 : end - 1]
                 marks = "typographic" if what == "curly_string" else "single"
                 plain = '"' + inner.replace("\\'", "'").replace('"', '\\"') + '"'
                 edit = Fix("use straight double quotes", (Edit(span, plain),))
-                self._report("C101", start, end, f"a string stands in straight double quotes, not in {marks} ones", f"write {_short(plain)}", edit)
+                self._report(
+                    "C101",
+                    start,
+                    end,
+                    f"a string stands in straight double quotes, not in {marks} ones",
+                    f"write {_short(plain)}",
+                    edit,
+                )
                 self._add(STRING, start, end)
                 self.found.read[start] = inner
             case "strange_word":
-                self._report("C101", start, end, f"{self.text[start:end]} is not a name", "names are made of A-Z, a-z, 0-9 and _; other text stands in quotes")
+                self._report(
+                    "C101",
+                    start,
+                    end,
+                    f"{self.text[start:end]} is not a name",
+                    "names are made of A-Z, a-z, 0-9 and _; other text stands in quotes",
+                )
                 self._add(WORD, start, end)
             case "strange_space":
                 line = self.found.source.position(start)[0]
                 if line != self.last_space_line:
                     self.last_space_line = line
-                    kind = "a carriage return without a line feed" if self.text[start] == "\r" else f"a space of another kind (U+{ord(self.text[start]):04X})"
+                    code = f"a space of another kind (U+{ord(self.text[start]):04X})"
+                    name = "a carriage return without a line feed" if self.text[start] == "\r" else code
                     edit = Fix("write a plain space", (Edit(span, " " * (end - start)),))
-                    self._report("C101", start, end, f"{kind} stands here", "write a plain space or a line end", edit)
+                    self._report("C101", start, end, f"{name} stands here", "write a plain space or a line end", edit)
             case "logic":
                 word, kind = {"&": ("and", AND), "|": ("or", OR), "!": ("not", NOT)}[self.text[start]]
                 self._report("C101", start, end, f"{self.text[start:end]} is not an operator", f"write {word}")
@@ -163,7 +194,11 @@ class _Odd:
             case "end":
                 pass
             case _:
-                if self.text.startswith("://", start) and self.found.ends[-1:] == [start] and self.found.kinds[-1] == WORD:
+                if (
+                    self.text.startswith("://", start)
+                    and self.found.ends[-1:] == [start]
+                    and self.found.kinds[-1] == WORD
+                ):
                     return self._address()
                 self._add(OTHER, start, end)
         return -1
@@ -172,13 +207,26 @@ class _Odd:
         """Passes over a comment of another language; where scanning goes on."""
         match = _SLASHES.match(self.text, start)
         if match is None:
-            self._report("C102", start, start + 2, "this comment is never closed", "a comment starts with # and ends with its line")
+            self._report(
+                "C102",
+                start,
+                start + 2,
+                "this comment is never closed",
+                "a comment starts with # and ends with its line",
+            )
             self.found.cut_short = True
             return len(self.text)
         edit = None
         if self.text[start + 1] == "/":
             edit = Fix("start the comment with #", (Edit(self.found.source.span(start, start + 2), "#"),))
-        self._report("C101", start, start + 2, f"{self.text[start : start + 2]} starts no comment", "a comment starts with # and ends with its line", edit)
+        self._report(
+            "C101",
+            start,
+            start + 2,
+            f"{self.text[start : start + 2]} starts no comment",
+            "a comment starts with # and ends with its line",
+            edit,
+        )
         return match.end()
 
     def _address(self) -> int:

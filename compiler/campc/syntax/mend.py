@@ -46,6 +46,9 @@ class _Mender:
                 indent = column - 1
                 if self.stack:
                     self._close_before_line(index, indent)
+                    if len(self.diagnostics) >= MOST_FAULTS:
+                        index = size - 1
+                        kind = kinds[index]
             if kind in CLOSER_OF:
                 if len(self.stack) >= DEEPEST:
                     index = self._pass_over(index)
@@ -56,6 +59,9 @@ class _Mender:
                 self._copy(index)
             elif kind in CLOSERS:
                 self._close(index, kind, indent if first else None)
+                if len(self.diagnostics) >= MOST_FAULTS:
+                    index = size - 1
+                    continue
             elif kind == END_OF_FILE:
                 self._close_at_end()
                 self._copy(index)
@@ -78,9 +84,12 @@ class _Mender:
             self.too_deep = True
             self.out.too_deep = start
             self._report(
-                "C101", start, start + 1, f"brackets are nested more than {DEEPEST} deep here",
+                "C101",
+                start,
+                start + 1,
+                f"brackets are nested more than {DEEPEST} deep here",
                 help="name inner parts with let, and use the names",
-            )  # fmt: skip
+            )
         while kinds[index] != END_OF_FILE:
             if kinds[index] in CLOSER_OF:
                 depth += 1
@@ -125,20 +134,29 @@ class _Mender:
             wanted = CLOSER_OF[opened.kind]
             place = self.source.span(self.tokens.starts[opened.index], self.tokens.ends[opened.index])
             self._report(
-                "C101", start, start + 1, f"{SIGNS[kind]} stands where {SIGNS[wanted]} closes what is open",
-                (Note(place, "opened here"),), f"write {SIGNS[wanted]}",
-            )  # fmt: skip
+                "C101",
+                start,
+                start + 1,
+                f"{SIGNS[kind]} stands where {SIGNS[wanted]} closes what is open",
+                (Note(place, "opened here"),),
+                f"write {SIGNS[wanted]}",
+            )
             self._put(wanted, start, start + 1)
             return
+        if len(self.diagnostics) >= MOST_FAULTS:
+            return
         self._report(
-            "C101", start, start + 1, f"{SIGNS[kind]} closes nothing: no {SIGNS[opening]} is open here",
+            "C101",
+            start,
+            start + 1,
+            f"{SIGNS[kind]} closes nothing: no {SIGNS[opening]} is open here",
             help="take it out, or open the bracket that it was meant to close",
-        )  # fmt: skip
+        )
 
     def _close_at_end(self) -> None:
         if not self.stack:
             return
-        quiet = self.too_deep or self.tokens.cut_short
+        quiet = self.too_deep or self.tokens.cut_short or len(self.diagnostics) >= MOST_FAULTS
         opened = list(reversed(self.stack))
         if not quiet:
             notes = tuple(Note(self._place(o), "this is still open as well") for o in opened[1:4])
@@ -150,16 +168,15 @@ class _Mender:
         self.stack.clear()
 
     def _report_open(self, opened: _Open, related: tuple[Note, ...] = ()) -> None:
-        sign = SIGNS[opened.kind]
-        closer = SIGNS[CLOSER_OF[opened.kind]]
-        what = self._block_name(opened) if opened.is_block else {"{": "map", "[": "list", "(": "parenthesis"}[sign]
         self._add_closer(opened)
         if opened.kind == BRACE_OPEN:
             self.missing_braces -= 1
-        if len(self.diagnostics) < MOST_FAULTS:
-            self.diagnostics.append(
-                Diagnostic("C102", self._place(opened), f"this {what} is never closed", related, help=f"close it with {closer}")
-            )
+        if len(self.diagnostics) >= MOST_FAULTS:
+            return
+        sign, closer = SIGNS[opened.kind], SIGNS[CLOSER_OF[opened.kind]]
+        what = self._block_name(opened) if opened.is_block else {"{": "map", "[": "list", "(": "parenthesis"}[sign]
+        at, message = self._place(opened), f"this {what} is never closed"
+        self.diagnostics.append(Diagnostic("C102", at, message, related, help=f"close it with {closer}"))
 
     def _block_name(self, opened: _Open) -> str:
         """``block tier essential``, from what stands before the brace on its line."""
@@ -185,7 +202,9 @@ class _Mender:
         self.out.starts.insert(at, place)
         self.out.ends.insert(at, place)
 
-    def _report(self, code: str, start: int, end: int, message: str, related: tuple[Note, ...] = (), help: str | None = None) -> None:
+    def _report(
+        self, code: str, start: int, end: int, message: str, related: tuple[Note, ...] = (), help: str | None = None
+    ) -> None:
         if len(self.diagnostics) < MOST_FAULTS:
             self.diagnostics.append(Diagnostic(code, self.source.span(start, end), message, related, help=help))
 

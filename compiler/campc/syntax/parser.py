@@ -7,9 +7,24 @@ from typing import Any
 
 from campc.diagnostic import Diagnostic
 from campc.syntax.automaton import (
-    ACTIONS, BRACE_CLOSE, BRACE_OPEN, END, END_OF_FILE, EQUALS, GOTOS, HEAD, ITEM, ITEM_STATES, LET, NONTERMINALS, RULES,
-    STRING, TERMINALS, USE, WORDS,
-)  # fmt: skip
+    ACTIONS,
+    BRACE_CLOSE,
+    BRACE_OPEN,
+    END,
+    END_OF_FILE,
+    EQUALS,
+    GOTOS,
+    HEAD,
+    ITEM,
+    ITEM_STATES,
+    LET,
+    NONTERMINALS,
+    RULES,
+    STRING,
+    TERMINALS,
+    USE,
+    WORDS,
+)
 from campc.syntax.brackets import Paired
 from campc.syntax.build import Builder, Head, Parts
 from campc.syntax.lexer import MOST_FAULTS
@@ -45,6 +60,7 @@ class Parser:
         self.states = [0]
         self.values: list[Any] = []
         self.diagnostics: list[Diagnostic] = []
+        self.recoveries = 0
         self.handled = -1
         """The token at which a fault was last told, and up to which more are not."""
 
@@ -58,7 +74,8 @@ class Parser:
             kind = kinds[index]
             action = actions[state].get(kind)
             if action is None:
-                if len(self.diagnostics) >= MOST_FAULTS:
+                self.recoveries += 1
+                if len(self.diagnostics) >= MOST_FAULTS or self.recoveries > 10 * MOST_FAULTS:
                     return tuple(values[0] if values and isinstance(values[0], list) else ())
                 resumed = self.recover(index)
                 state = states[-1]
@@ -112,7 +129,8 @@ class Parser:
     def accepts(self, kind: int) -> bool:
         """Whether a token of this kind could stand next."""
         states = self.states
-        depth, extra = len(states), []
+        depth = len(states)
+        extra: list[int] = []
         state = states[-1]
         while True:
             action = ACTIONS[state].get(kind)

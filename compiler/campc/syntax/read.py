@@ -54,8 +54,13 @@ def decode(data: bytes, name: str, path: Path | None = None) -> tuple[Source, tu
         source = Source(name, data[:nul].decode("utf-8") + "\0", path)
         at = source.span(len(source.text) - 1, len(source.text))
         return Source(name, "", path), (
-            Diagnostic("C104", at, f"{name} holds a NUL byte on line {at.line}: it is not a text", help="save the file as plain text in UTF-8"),
-        )  # fmt: skip
+            Diagnostic(
+                "C104",
+                at,
+                f"{name} holds a NUL byte on line {at.line}: it is not a text",
+                help="save the file as plain text in UTF-8",
+            ),
+        )
     return Source(name, text, path), ()
 
 

@@ -39,9 +39,7 @@ _OTHER_TIME_UNITS = {
 _SYMBOLS = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY"}
 _NUMBER = re.compile(r"(?:0|[1-9][0-9]*(?:_[0-9]+)*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![\w.])")
 _PARTS = re.compile(r"([0-9][0-9_]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)[ \t]*([^\W\d_]+|%)")
-_DATE = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)(?:(?:T|[ \t]+)(\d\d):(\d\d)(?::(\d\d))?(Z|([+-])(\d\d):(\d\d))?)?", re.ASCII
-)  # fmt: skip
+_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?:(?:T|[ \t]+)(\d\d):(\d\d)(?::(\d\d))?(Z|([+-])(\d\d):(\d\d))?)?", re.ASCII)
 
 
 @frozen
@@ -137,9 +135,11 @@ def _read_rate(text: str, left: str, per: str, right: str) -> Written | NotAValu
         case Size(size):
             return SizeRate(size / time.seconds)
         case Money():
-            return MoneyRate(amount, time) if per == "per" else NotAValue(
-                f"{text} is not how money per time is written", f"{left} per {right}"
-            )  # fmt: skip
+            return (
+                MoneyRate(amount, time)
+                if per == "per"
+                else NotAValue(f"{text} is not how money per time is written", f"{left} per {right}")
+            )
         case Fraction() if per == "per":
             return EventRate(amount / time.seconds)
         case _:
@@ -214,9 +214,10 @@ def _unknown_unit(text: str, number: str, unit: str) -> NotAValue:
     if unit.isupper() and len(unit) >= 3:
         near = closest(unit, DECIMALS)
         return NotAValue(
-            f"{unit} is not a currency", f"{number} {near}" if near else None,
+            f"{unit} is not a currency",
+            f"{number} {near}" if near else None,
             help=None if near else "currencies have their three letters of ISO 4217, such as USD or EUR",
-        )  # fmt: skip
+        )
     near = closest(unit, [*SIZE_UNITS, *TIME_UNITS, *_OTHER_TIME_UNITS, "steps"])
     if near:
         near = _OTHER_TIME_UNITS.get(near, near)
@@ -245,7 +246,9 @@ def _read_odd(text: str) -> NotAValue:
         number = read_number(with_unit[1])
         if isinstance(number, NotAValue):
             instead = number.instead
-            return NotAValue(number.message, f"{instead}{with_unit[2]}{with_unit[3]}" if instead else None, help=number.help)
+            return NotAValue(
+                number.message, f"{instead}{with_unit[2]}{with_unit[3]}" if instead else None, help=number.help
+            )
     number = read_number(text)
     return number if isinstance(number, NotAValue) else NotAValue(f"{_shown(text)} is not a value")
 
@@ -260,10 +263,14 @@ def _not_a_number(text: str) -> NotAValue:
     if re.fullmatch(r"[0-9_]+", text):
         return NotAValue(
             f"{text} is not a number", re.sub(r"_+", "_", text).strip("_"), help="_ stands between two digits only"
-        )  # fmt: skip
+        )
     if re.fullmatch(r"0[xXbBoO][0-9a-fA-F]+", text):
-        return NotAValue(f"{text} is not a number", str(int(text, 0)) if len(text) < 20 else None, help="numbers are decimal")
-    return NotAValue(f"{_shown(text)} is not a number", help="a text stands in quotes; a number is written 12, 1_000, 0.5 or 2e-4")
+        return NotAValue(
+            f"{text} is not a number", str(int(text, 0)) if len(text) < 20 else None, help="numbers are decimal"
+        )
+    return NotAValue(
+        f"{_shown(text)} is not a number", help="a text stands in quotes; a number is written 12, 1_000, 0.5 or 2e-4"
+    )
 
 
 def _read_date(text: str) -> Written | NotAValue:
@@ -278,7 +285,9 @@ def _read_date(text: str) -> Written | NotAValue:
     if hour is None:
         return Date(date)
     if int(hour) > 23 or int(minute) > 59 or int(second or 0) > 59:
-        return NotAValue(f"{text} is not a time of day", help="hours go from 00 to 23, minutes and seconds from 00 to 59")
+        return NotAValue(
+            f"{text} is not a time of day", help="hours go from 00 to 23, minutes and seconds from 00 to 59"
+        )
     local = dt.datetime(date.year, date.month, date.day, int(hour), int(minute), int(second or 0))
     if offset is None:
         return Clock(local)
@@ -295,15 +304,20 @@ def _reason(error: ValueError, year: int, month: int) -> str:
         return "years begin with 0001"
     if not 1 <= month <= 12:
         return "months go from 01 to 12"
-    last = (dt.date(year + month // 12, month % 12 + 1, 1) - dt.timedelta(days=1)).day if (year, month) < (9999, 12) else 31
+    last = (
+        (dt.date(year + month // 12, month % 12 + 1, 1) - dt.timedelta(days=1)).day
+        if (year, month) < (9999, 12)
+        else 31
+    )
     return f"that month has {last} days"
 
 
 def _not_a_date(text: str) -> NotAValue:
     loose = re.fullmatch(
         r"(\d{4})-(\d{1,2})-(\d{1,2})(?:(?:[Tt]|[ \t]+)(\d{1,2}):(\d{2})(?::(\d{2}))?([Zz]|[+-]\d{1,2}(?::?\d{2})?)?)?",
-        text, re.ASCII,
-    )  # fmt: skip
+        text,
+        re.ASCII,
+    )
     shown = "2026-12-01, 2026-12-01 09:00 or 2026-12-01T09:00:30+01:00"
     if loose is None:
         return NotAValue(f"{_shown(text)} is not a date or a time", help=f"write it as {shown}")
@@ -319,7 +333,9 @@ def _not_a_date(text: str) -> NotAValue:
             instead += f"{offset[0]}{figures[:2]}:{figures[2:]}"
     read = _read_date(instead) if _DATE.fullmatch(instead) else None
     good = read is not None and not isinstance(read, NotAValue)
-    return NotAValue(f"{text} is not how a date is written", instead if good else None, help=None if good else f"write it as {shown}")
+    return NotAValue(
+        f"{text} is not how a date is written", instead if good else None, help=None if good else f"write it as {shown}"
+    )
 
 
 _ESCAPE = re.compile(r"\\(?:u\{([^}\"\n]*)\}|(.|\n|$))", re.DOTALL)
@@ -354,17 +370,23 @@ def _unescape(body: str, offset: int) -> str | NotAValue:
             if plain not in _PLAIN_ESCAPES:
                 what = "a backslash at the end of a line" if plain in ("\n", "\r", "") else f"\\{plain}"
                 return NotAValue(
-                    f"{what} is not an escape", None, place, offset + match.end(),
+                    f"{what} is not an escape",
+                    None,
+                    place,
+                    offset + match.end(),
                     help='escapes are \\" \\\\ \\n \\t \\u{1F600}; a backslash itself is written \\\\',
-                )  # fmt: skip
+                )
             pieces.append(_PLAIN_ESCAPES[plain])
             continue
         number = int(code, 16) if re.fullmatch(r"[0-9a-fA-F]{1,6}", code) else -1
         if not 0 < number <= 0x10FFFF or 0xD800 <= number <= 0xDFFF:
             return NotAValue(
-                f"{match[0]} is not a character", None, place, offset + match.end(),
+                f"{match[0]} is not a character",
+                None,
+                place,
+                offset + match.end(),
                 help="write the number of a Unicode character in hexadecimal, for example \\u{1F600}",
-            )  # fmt: skip
+            )
         pieces.append(chr(number))
     pieces.append(body[at:])
     return "".join(pieces)
