@@ -245,18 +245,21 @@ class Bundle:
         """Launch on the CPU and wait for the end."""
         return self.launch("run", "--foreground", "--cpu", check=check, timeout=timeout)
 
-    def start(self) -> subprocess.Popen[str]:
+    def start(self) -> subprocess.Popen[bytes]:
         """Launch on the CPU in the foreground, without waiting."""
-        return subprocess.Popen(
-            ["./launch.sh", "run", "--foreground", "--cpu"],
-            cwd=self.root,
-            env=self.environment,
-            text=True,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        with open(self.root / "launch.out", "ab") as output:
+            return subprocess.Popen(
+                ["./launch.sh", "run", "--foreground", "--cpu"], cwd=self.root, env=self.environment,
+                stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True,
+            )
+
+    def ranks(self) -> list[int]:
+        """Process numbers of the ranks that run now, as the launcher shows them."""
+        try:
+            tasks = json.loads((self.root / "state" / "box" / "live.json").read_text())["tasks"]
+        except (OSError, ValueError):
+            return []
+        return [pid for task in tasks for pid in task["pids"]]
 
     @property
     def ledger(self) -> Path:
