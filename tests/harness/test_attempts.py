@@ -19,7 +19,10 @@ ID = "control-0badcafe"
 def single(params: dict[str, Any], **more: Any) -> dict[str, Any]:
     """One train window, and one that brings results home."""
     control = run("control", params=params, **more)
-    return campaign(runs=[control], windows=[executes("control", "train", control), window("home", "retrieve", last=True, to="home")])
+    return campaign(
+        runs=[control],
+        windows=[executes("control", "train", control), window("home", "retrieve", last=True, to="home")],
+    )
 
 
 def alive(pid: int) -> bool:
@@ -51,7 +54,8 @@ def test_three_attempts_without_progress_end_the_run_and_results_still_come_home
 def test_a_checkpoint_that_two_attempts_died_from_is_passed_over(tmp_path: Path) -> None:
     bundle = Bundle(tmp_path, single({"crash_at": 12}))
     (tmp_path / "work/train.py").write_text(
-        "import os\nprint('skip', os.environ['CAMPC_SKIP_CHECKPOINTS'], flush=True)\n" + (tmp_path / "work/train.py").read_text()
+        "import os\nprint('skip', os.environ['CAMPC_SKIP_CHECKPOINTS'], flush=True)\n"
+        + (tmp_path / "work/train.py").read_text()
     )
     bundle.foreground(check=76)
     skipped = [line for line in bundle.logs().splitlines() if line.startswith("skip")]
@@ -70,7 +74,16 @@ def test_a_stale_exit_record_proves_nothing(tmp_path: Path) -> None:
     for attempt in (1, 2, 3):
         folder = tmp_path / f"state/box/attempts/control/{attempt}"
         folder.mkdir(parents=True)
-        tree = {"attempt": attempt, "nonce": "of another time", "rank": 0, "code": 0, "outcome": "done", "reason": "", "stop": None, "step": 20}
+        tree = {
+            "attempt": attempt,
+            "nonce": "of another time",
+            "rank": 0,
+            "code": 0,
+            "outcome": "done",
+            "reason": "",
+            "stop": None,
+            "step": 20,
+        }
         (folder / "exit-0.json").write_text(json.dumps(tree))
     bundle.foreground(check=76)
     assert len(bundle.records("crash")) == 3
@@ -80,12 +93,21 @@ def test_a_stop_rule_ends_the_run_and_only_that(tmp_path: Path) -> None:
     broken, good = run("broken", params={"nan_at": 7}), run("good")
     plan = campaign(
         runs=[broken, good],
-        windows=[executes("broken", "train", broken), executes("good", "train", good, after=["broken"]), window("home", "retrieve", last=True)],
+        windows=[
+            executes("broken", "train", broken),
+            executes("good", "train", good, after=["broken"]),
+            window("home", "retrieve", last=True),
+        ],
     )
     bundle = Bundle(tmp_path, plan)
     bundle.foreground(check=76)
     [stop] = bundle.records("stop")
-    assert (stop["run_id"], stop["stop"], stop["step"], stop["reason"]) == ("broken-0badcafe", "broken", 7, "loss = nan")
+    assert (stop["run_id"], stop["stop"], stop["step"], stop["reason"]) == (
+        "broken-0badcafe",
+        "broken",
+        7,
+        "loss = nan",
+    )
     assert stop["metrics"]["loss"] == "nan"
     assert bundle.states() == {"broken": "finished", "good": "finished", "home": "finished"}
 
@@ -180,7 +202,12 @@ def test_a_signal_saves_and_leaves_and_a_later_launch_goes_on(tmp_path: Path, nu
 
 def test_the_third_interrupt_forces(tmp_path: Path) -> None:
     bundle = Bundle(tmp_path, single({"step_s": 0.05}))
-    script = (tmp_path / "work/train.py").read_text().replace("    if asked:\n", "    if False:\n").replace('run["steps"]', "10**6")
+    script = (
+        (tmp_path / "work/train.py")
+        .read_text()
+        .replace("    if asked:\n", "    if False:\n")
+        .replace('run["steps"]', "10**6")
+    )
     (tmp_path / "work/train.py").write_text(script)
     started = bundle.start()
     bundle.until(lambda: bundle.records("metric"))
