@@ -171,6 +171,7 @@ def close() -> None:
 def main() -> int:
     """Tell the whole story; the exit status says whether it was true."""
     BUILD.mkdir(exist_ok=True)
+    os.environ["CAMPC_PYTHON"] = sys.executable  # the launcher takes the Python that has torch: here, this one
     try:
         check()
         build()
