@@ -13,7 +13,7 @@ COMPILER = Path(__file__).resolve().parents[2] / "compiler"
 RANK = {
     "resources": 0, "codes": 0, "values": 0, "source": 0,
     "diagnostic": 1,
-    "syntax": 2, "render": 2,
+    "syntax": 2, "render": 2, "first_spec": 2,
     "schema": 3,
     "resolve": 4,
     "schedule": 5,
