@@ -104,7 +104,11 @@ EVENTS = (
 
 @st.composite
 def lines(draw: st.DrawFn) -> dict[str, Any]:
-    names = {"run_id": ["control-00000001", "wider-00000002"], "window": ["control", "wider", "home", "prepare"], "lot": ["box"]}
+    names = {
+        "run_id": ["control-00000001", "wider-00000002"],
+        "window": ["control", "wider", "home", "prepare"],
+        "lot": ["box"],
+    }
     line: dict[str, Any] = {"time": BEGAN + draw(st.integers(0, 300_000)), "event": draw(st.sampled_from(EVENTS))}
     for field, known in names.items():
         line[field] = draw(st.sampled_from(known) | JSON)
@@ -132,14 +136,29 @@ def test_lines_that_no_ledger_holds(bundle: Path, line: bytes) -> None:
     survives(bundle, intact() + line + b"\n")
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b'{"schema": 2}', b'{"schema": 1}', b"[" * 100_000, b"\xff", b'{"schema": 1, "plan_hash": 3, "campaign": {}}'])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"{}",
+        b'{"schema": 2}',
+        b'{"schema": 1}',
+        b"[" * 100_000,
+        b"\xff",
+        b'{"schema": 1, "plan_hash": 3, "campaign": {}}',
+    ],
+)
 def test_a_damaged_plan_is_refused(tmp_path: Path, content: bytes) -> None:
     put(tmp_path, {"campaign.json": content})
     with pytest.raises(Refused, match=r"campaign\.json"):
         close(tmp_path, reload=False)
 
 
-@pytest.mark.parametrize("manifest", [b"", b"{", b"[]", b'{"files": 3}', b'{"files": [3, {"path": "x"}, {"path": 1, "sha256": 2}]}'])
+@pytest.mark.parametrize(
+    "manifest", [b"", b"{", b"[]", b'{"files": 3}', b'{"files": [3, {"path": "x"}, {"path": 1, "sha256": 2}]}']
+)
 def test_a_damaged_manifest_is_reported(tmp_path: Path, manifest: bytes) -> None:
     folder = positive().write(tmp_path / "bundle")
     put(folder, {"package/manifest.json": manifest})
@@ -155,10 +174,50 @@ def test_a_manifest_that_names_files_elsewhere_reads_none_of_them(tmp_path: Path
     assert any("lies outside the package" in remark for remark in result.remarks)
 
 
+def bent(change: str, value: Any) -> dict[str, Any]:
+    plan: Any = positive().plan
+    *way, last = [int(part) if part.isdigit() else part for part in change.split(".")]
+    place = plan
+    for part in way:
+        place = place[part]
+    place[last] = value
+    return dict(plan)
+
+
+@pytest.mark.parametrize(
+    ("change", "value", "said"),
+    [
+        ("outcomes.0.when", {"text": "x", "expr": ["exec", "1"]}, r"outcomes\[0\]\.when is no condition"),
+        (
+            "deliverables.0.accept",
+            {"text": "x", "expr": [">=", ["number", 1]]},
+            r"deliverables\[0\]\.accept is no condition",
+        ),
+        ("ratios.0.if_none", None, r"ratios\[0\]\.if_none must be text"),
+        ("ratios.0.per", "model", r"ratios\[0\]\.per must be a list of names"),
+        ("windows.1.end_s", 10**40, r"windows\[1\]\.end_s is a number beyond every measure"),
+        ("runs.0.ids.0.id", "../../home", "which is no identifier of a run"),
+        ("campaign.rates", [], "campaign.rates must be an object"),
+        ("runs.0.steps", "many", "must be a whole number"),
+    ],
+)
+def test_a_plan_that_was_mended_by_hand_is_refused_with_the_place(
+    tmp_path: Path, change: str, value: Any, said: str
+) -> None:
+    put(tmp_path, {"campaign.json": json.dumps(bent(change, value)).encode()})
+    with pytest.raises(Refused, match=said):
+        close(tmp_path, reload=False)
+
+
 def test_places_that_are_no_bundle(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     (tmp_path / "package.tar.gz").write_text("x")
     (tmp_path / "empty").mkdir()
-    for name, said in {"none": "there is no such folder", "file": "is a file", "package.tar.gz": "is an archive", "empty": "is not a bundle"}.items():
+    for name, said in {
+        "none": "there is no such folder",
+        "file": "is a file",
+        "package.tar.gz": "is an archive",
+        "empty": "is not a bundle",
+    }.items():
         with pytest.raises(Refused, match=said):
             close(tmp_path / name, reload=False)

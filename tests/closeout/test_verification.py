@@ -35,7 +35,10 @@ def test_a_missing_identifier_is_named(tmp_path: Path) -> None:
     scene = positive()
     scene.deliver(CONTROL, ids=("a", "b", "d"))
     (reason,) = verified(scene, tmp_path).reasons
-    assert reason == "`missing_ids == 0 and duplicate_ids == 0` is not met: missing_ids = 1, duplicate_ids = 0; c is the first one missing"
+    assert (
+        reason
+        == "`missing_ids == 0 and duplicate_ids == 0` is not met: missing_ids = 1, duplicate_ids = 0; c is the first one missing"
+    )
 
 
 def test_a_duplicate_and_a_foreign_identifier(tmp_path: Path) -> None:
@@ -67,7 +70,10 @@ def test_an_empty_file_is_rejected(tmp_path: Path) -> None:
 
 def test_partial_outputs_are_never_accepted(tmp_path: Path) -> None:
     scene = positive()
-    scene.outputs = {name.replace(f"{CONTROL}/outputs/", f"{CONTROL}/outputs.partial/"): content for name, content in scene.outputs.items()}
+    scene.outputs = {
+        name.replace(f"{CONTROL}/outputs/", f"{CONTROL}/outputs.partial/"): content
+        for name, content in scene.outputs.items()
+    }
     assert verified(scene, tmp_path).reasons == (f"the run's outputs are not here: runs/{CONTROL}/outputs",)
 
 
@@ -97,13 +103,19 @@ def test_a_package_file_that_was_changed_is_reported(tmp_path: Path) -> None:
     put(bundle, {f"package/runs/{CONTROL}/outputs/model.bin": b"model of Control-00000001"})
     result = close(bundle, reload=False)
     assert result.package_intact is False
-    assert any(remark == f"The package is damaged: runs/{CONTROL}/outputs/model.bin was changed: its hash is not the manifest's." for remark in result.remarks)
+    assert any(
+        remark
+        == f"The package is damaged: runs/{CONTROL}/outputs/model.bin was changed: its hash is not the manifest's."
+        for remark in result.remarks
+    )
 
 
 def test_absolute_and_temporary_paths_inside_a_file(tmp_path: Path) -> None:
     scene = positive()
     scene.plan["deliverables"][1] |= {"path": "card.json", "reload": None, "accept": None}
-    scene.outputs[f"runs/{CONTROL}/outputs/card.json"] = json.dumps({"weights": "/home/u/model.bin", "cache": ["/tmp/x"], "text": "see /tmp/x"}).encode()
+    scene.outputs[f"runs/{CONTROL}/outputs/card.json"] = json.dumps(
+        {"weights": "/home/u/model.bin", "cache": ["/tmp/x"], "text": "see /tmp/x"}
+    ).encode()
     assert verified(scene, tmp_path, name="model").reasons == (
         "card.json: $.weights is an absolute path: /home/u/model.bin",
         "card.json: $.cache[0] is a path into a temporary folder: /tmp/x",
@@ -113,7 +125,13 @@ def test_absolute_and_temporary_paths_inside_a_file(tmp_path: Path) -> None:
 def test_an_adapter_needs_the_exact_revision_of_its_base(tmp_path: Path) -> None:
     scene = positive()
     config = f"runs/{CONTROL}/outputs/adapter/adapter_config.json"
-    scene.plan["deliverables"][1] |= {"kind": "adapter", "path": "adapter", "reload": None, "accept": None, "base": "example/base-8b@main"}
+    scene.plan["deliverables"][1] |= {
+        "kind": "adapter",
+        "path": "adapter",
+        "reload": None,
+        "accept": None,
+        "base": "example/base-8b@main",
+    }
     scene.outputs[config] = json.dumps({"base_model_name_or_path": "example/base-8b"}).encode()
     assert "is no exact revision" in verified(scene, tmp_path, name="model").reasons[0]
     scene.plan["deliverables"][1]["base"] = BASE
@@ -125,7 +143,17 @@ def test_an_adapter_needs_the_exact_revision_of_its_base(tmp_path: Path) -> None
     )
 
 
-@pytest.mark.parametrize(("base", "exact"), [(BASE, True), ("x/y@main", False), ("x/y@v1.0", False), ("x/y", False), ("deadbeef", False), ("x/y@deadbeef", True)])
+@pytest.mark.parametrize(
+    ("base", "exact"),
+    [
+        (BASE, True),
+        ("x/y@main", False),
+        ("x/y@v1.0", False),
+        ("x/y", False),
+        ("deadbeef", False),
+        ("x/y@deadbeef", True),
+    ],
+)
 def test_exact_revisions(base: str, exact: bool) -> None:
     assert is_exact_revision(base) is exact
 
@@ -155,26 +183,43 @@ def test_nothing_runs_without_reload_and_nothing_is_accepted_either(tmp_path: Pa
     scene.plan["deliverables"][1]["reload"] = f"touch {tmp_path}/ran"
     found = verified(scene, tmp_path, reload=False, name="model")
     assert (found.accepted, found.reload) == (False, "not run")
-    assert found.reasons == ("not verified: its `reload` command was not run; type `campc closeout BUNDLE --reload` to run it",)
+    assert found.reasons == (
+        "not verified: its `reload` command was not run; type `campc closeout BUNDLE --reload` to run it",
+    )
     assert not (tmp_path / "ran").exists()
 
 
 def test_what_does_not_reload_is_rejected_with_its_last_words(tmp_path: Path) -> None:
     scene = positive()
     scene.deliver(CONTROL, model=b"something")
-    assert verified(scene, tmp_path, name="model").reasons == ("it does not reload: its `reload` command ended with exit code 1: it is no model",)
+    assert verified(scene, tmp_path, name="model").reasons == (
+        "it does not reload: its `reload` command ended with exit code 1: it is no model",
+    )
 
 
 def test_a_reload_that_hangs_is_ended_in_time(tmp_path: Path) -> None:
     scene = positive()
-    scene.work["reload.py"] = b"import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
+    scene.work["reload.py"] = (
+        b"import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
+    )
     result = close(scene.write(tmp_path / "bundle"), reload=True, timeout_s=1)
-    assert [d.reasons for d in result.deliverables if d.name == "model"] == [("it does not reload: it was not reloaded after 1 s, and was ended",)] * 2
+    assert [d.reasons for d in result.deliverables if d.name == "model"] == [
+        ("it does not reload: it was not reloaded after 1 s, and was ended",)
+    ] * 2
 
 
-def reload_in(folder: Path, script: str, *, within: Isolation | None = None, name: str = "model.bin", command: str = "python look.py {path}") -> reloading.Reloaded:
+def reload_in(
+    folder: Path,
+    script: str,
+    *,
+    within: Isolation | None = None,
+    name: str = "model.bin",
+    command: str = "python look.py {path}",
+) -> reloading.Reloaded:
     outputs = folder / "bundle" / "runs" / "x" / "outputs"
-    put(folder / "bundle", {"work/look.py": script.encode(), "work/train.py": b"", f"runs/x/outputs/{name}": b"weights"})
+    put(
+        folder / "bundle", {"work/look.py": script.encode(), "work/train.py": b"", f"runs/x/outputs/{name}": b"weights"}
+    )
     return reloading.reload(
         command, [outputs / name], outputs=outputs, scripts=folder / "bundle" / "work", also=[], hidden=folder / "bundle",
         timeout_s=20, within=within or isolation(),
@@ -188,7 +233,11 @@ def test_only_the_deliverable_and_the_named_scripts_are_there(tmp_path: Path) ->
 
 def test_a_name_with_quotes_spaces_and_a_command_is_only_a_name(tmp_path: Path) -> None:
     name = "-a b'\"$(touch pwned).bin"
-    done = reload_in(tmp_path, "import os, sys\nassert open(sys.argv[1]).read() == 'weights' and len(os.listdir('.')) == 2\n", name=name)
+    done = reload_in(
+        tmp_path,
+        "import os, sys\nassert open(sys.argv[1]).read() == 'weights' and len(os.listdir('.')) == 2\n",
+        name=name,
+    )
     assert done.passed
 
 
@@ -208,7 +257,10 @@ else:
 """
     done = reload_in(tmp_path, script)
     assert done.passed, done.detail
-    assert done.detail == "in a new process, from another folder, without network, the bundle and temporary folders covered"
+    assert (
+        done.detail
+        == "in a new process, from another folder, without network, the bundle and temporary folders covered"
+    )
 
 
 def test_without_unshare_it_says_so(tmp_path: Path) -> None:
@@ -219,7 +271,9 @@ def test_without_unshare_it_says_so(tmp_path: Path) -> None:
 def test_secrets_of_the_caller_do_not_reach_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_TOKEN", "secret")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    assert reload_in(tmp_path, "import os\nassert 'HF_TOKEN' not in os.environ and 'PYTHONPATH' not in os.environ\n").passed
+    assert reload_in(
+        tmp_path, "import os\nassert 'HF_TOKEN' not in os.environ and 'PYTHONPATH' not in os.environ\n"
+    ).passed
 
 
 @pytest.mark.parametrize(
@@ -295,7 +349,11 @@ def test_compare_counts_surplus_rows_only() -> None:
 @pytest.mark.parametrize(
     ("name", "text", "values"),
     [
-        ("a.yaml", "base: /home/me/model\n- /tmp/abc\nurl: https://x.y/a/b\ncache: '~/.cache/x'\nprose: the file /tmp/x is\n", 3),
+        (
+            "a.yaml",
+            "base: /home/me/model\n- /tmp/abc\nurl: https://x.y/a/b\ncache: '~/.cache/x'\nprose: the file /tmp/x is\n",
+            3,
+        ),
         ("a.yaml", 'path: "C:\\\\Users\\\\me"\n', 1),
         ("a.txt", "/mnt/data/x\nfoo\nlog = /var/log/x\n", 2),
         ("a.csv", "id,file\n1,/scratch/x\n", 1),

@@ -14,6 +14,7 @@ from typing import Any
 
 from attrs import frozen
 
+from campc.closeout.wellformed import faults
 from campc_harness.plan import Plan, PlanError, read_plan
 
 __all__ = ["Bundle", "Refused", "manifest_lines", "open_bundle", "refuse_other_plan", "sha256"]
@@ -81,6 +82,9 @@ def open_bundle(folder: Path) -> Bundle:
             else f"campaign.json can't be read: {fault or type(fault).__name__}"
         )
         raise Refused(f"{folder}: {text}") from None
+    wrong = next(faults(tree), None)
+    if wrong is not None:
+        raise Refused(f"{folder}: campaign.json is not whole: {wrong}; build the bundle again")
     package = next((place for place in (folder / "package", folder) if (place / "manifest.json").is_file()), None)
     runs = tuple(place for place in (folder / "runs", folder / "package" / "runs") if place.is_dir())
     ledgers = [

@@ -121,7 +121,7 @@ def reload(
             copies = [_copy(path, there / path.relative_to(outputs)).relative_to(there).as_posix() for path in files]
             if scripts is not None:
                 _copy_scripts(words, also, scripts, there)
-        except (OSError, shutil.Error) as fault:
+        except (OSError, ValueError, shutil.Error) as fault:
             return Reloaded(False, f"it can't be copied to a folder of its own: {fault}")
         return _run(_fill(words, copies), there, home, hidden, timeout_s, within)
 

@@ -81,7 +81,11 @@ def attachments(bundle: Path, spec: Path | None) -> dict[str, bytes]:
         paths.setdefault(f"ledger-{lot}.jsonl", ledger)
     if spec is not None:
         paths[spec.name] = spec
-    return {name: path.read_bytes() for name, path in paths.items() if path.is_file() and path.stat().st_size <= MOST_ATTACHED}
+    return {
+        name: path.read_bytes()
+        for name, path in paths.items()
+        if path.is_file() and path.stat().st_size <= MOST_ATTACHED
+    }
 
 
 def write_all(folder: Path, files: Mapping[str, bytes]) -> None:
