@@ -129,7 +129,9 @@ def test_records_of_any_shape(bundle: Path, made_up: list[dict[str, Any]]) -> No
     [
         b"[" * 100_000, b'{"seq": 1e999, "time": 0, "event": "note"}', b'{"seq": 1, "time": "nan", "event": "note"}', b"[]", b"3", b"\xff\xfe", b"",
         b'{"seq": 1, "time": 1e300, "event": "note"}',
-        b'{"seq": 1, "time": 1796112000, "event": "metric", "run_id": "control-00000001", "window": "control", "step": 1, "values": {"loss": ' + b"9" * 400 + b"}}",
+        b'{"seq": 1, "time": 1796112000, "event": "metric", "run_id": "control-00000001", "window": "control", "step": 1, "values": {"loss": '
+        + b"9" * 400
+        + b"}}",
     ],
 )  # fmt: skip
 def test_lines_that_no_ledger_holds(bundle: Path, line: bytes) -> None:

@@ -147,8 +147,8 @@ def _found(expr: Sequence[object], values: Mapping[str, float | None]) -> str | 
     return ", ".join(f"{name} = {value:.4g}" for name, value in values.items() if value is not None) or None
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
+def _mean(values: Sequence[float | str | None]) -> float | None:
+    known = [value for value in values if isinstance(value, (int, float))]
     return sum(known) / len(known) if known and len(known) == len(values) else None
 
 
