@@ -17,9 +17,9 @@ RANK = {
     "schema": 3,
     "resolve": 4,
     "schedule": 5,
-    "checks": 6,
+    "checks": 6, "closeout": 6,
     "report": 7,
-    "emit": 8, "closeout": 8,
+    "emit": 8,
     "pipeline": 9,
     "cli": 11, "lsp": 11,
 }  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 
-import campc
+from campc import __version__
 from campc.closeout.attempts import attempts_of, losses_of, stops_of
 from campc.closeout.bundle import Bundle, Refused, open_bundle, refuse_other_plan
 from campc.closeout.costs import costs_of, ratios_of
@@ -26,21 +26,24 @@ __all__ = ["RELOAD_TIMEOUT_S", "close"]
 RELOAD_TIMEOUT_S = 600.0
 
 
-def close(bundle: Path, *, reload: bool, spec: Path | None = None, timeout_s: float = RELOAD_TIMEOUT_S) -> Closeout:
+def close(
+    bundle: Path, *, reload: bool, spec: Path | None = None, plan_hash: str | None = None, timeout_s: float = RELOAD_TIMEOUT_S
+) -> Closeout:
     """Hold what happened against the plan, and say what was decided, delivered and spent.
 
     Args:
         bundle: the folder that `campc build` wrote, with what came home in it, or an unpacked package.
         reload: run the deliverables' `reload` commands; without it nothing of the bundle is executed.
-        spec: the spec that the bundle was built from: its plan must still have the bundle's hash, and corpora are also looked up beside it.
+        spec: the spec that the bundle was built from: corpora are also looked up beside it.
+        plan_hash: the hash of the plan that this spec makes now, which must still be the bundle's.
         timeout_s: the most that one `reload` may take.
 
     Raises:
         Refused: it is no bundle, nothing was run, or the plan is not the one that ran.
     """
     opened = open_bundle(bundle)
-    if spec is not None:
-        refuse_other_plan(opened, _hash_of(spec), f"that of {spec} is")
+    if plan_hash is not None:
+        refuse_other_plan(opened, plan_hash, f"that of {spec or 'the spec'} is")
     story = read_story(opened)
     if not story.records:
         damaged = [f"the ledger of {check.lot}: {check.damage[0]}" for check in story.checks if check.damage]
@@ -105,7 +108,7 @@ def _closeout(bundle: Bundle, story: Story, spec: Path | None, reloader: Reloade
         bases=tuple((run.name, run.base) for run in bundle.plan.runs if run.base),
         rehearsal=_rehearsal(bundle, story),
         remarks=(*story.remarks, *_remarks(bundle, package, lots, windows, reruns)),
-        campc=campc.__version__,
+        campc=__version__,
     )
 
 
@@ -202,9 +205,3 @@ def _reloader(bundle: Bundle, timeout_s: float) -> Reloader:
         )
 
     return run
-
-
-def _hash_of(spec: Path) -> str:
-    from campc.closeout.spec import plan_hash_of  # needed only here: closing out reads no spec by itself
-
-    return plan_hash_of(spec)
