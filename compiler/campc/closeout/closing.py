@@ -27,7 +27,12 @@ RELOAD_TIMEOUT_S = 600.0
 
 
 def close(
-    bundle: Path, *, reload: bool, spec: Path | None = None, plan_hash: str | None = None, timeout_s: float = RELOAD_TIMEOUT_S
+    bundle: Path,
+    *,
+    reload: bool,
+    spec: Path | None = None,
+    plan_hash: str | None = None,
+    timeout_s: float = RELOAD_TIMEOUT_S,
 ) -> Closeout:
     """Hold what happened against the plan, and say what was decided, delivered and spent.
 

@@ -19,7 +19,12 @@ MOST_ATTACHED = 16 * 1024**2
 
 
 def closeout(
-    bundle: Path, *, out: Path | None = None, reload: bool = False, spec: Path | None = None, timeout_s: float = RELOAD_TIMEOUT_S
+    bundle: Path,
+    *,
+    out: Path | None = None,
+    reload: bool = False,
+    spec: Path | None = None,
+    timeout_s: float = RELOAD_TIMEOUT_S,
 ) -> int:
     """Write closeout.html, closeout.pdf and closeout.json into the bundle, or into ``out``, and print a summary.
 
@@ -90,7 +95,11 @@ def attachments(bundle: Path, spec: Path | None) -> dict[str, bytes]:
         paths.setdefault(f"ledger-{lot}.jsonl", ledger)
     if spec is not None:
         paths[spec.name] = spec
-    return {name: path.read_bytes() for name, path in paths.items() if path.is_file() and path.stat().st_size <= MOST_ATTACHED}
+    return {
+        name: path.read_bytes()
+        for name, path in paths.items()
+        if path.is_file() and path.stat().st_size <= MOST_ATTACHED
+    }
 
 
 def write_all(folder: Path, files: Mapping[str, bytes]) -> None:
