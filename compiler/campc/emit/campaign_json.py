@@ -40,7 +40,8 @@ def campaign_json(plan: Plan, version: str, configurations: Mapping[str, Mapping
     content = _content(plan)
     for run in content["runs"]:
         run["ids"] = [
-            {"id": identifier(run["name"], seed, digest), "seed": seed, "config_sha256": digest} for seed, digest in configurations[run["name"]].items()
+            {"id": identifier(run["name"], seed if run["seeds"] else None, digest), "seed": seed, "config_sha256": digest}
+            for seed, digest in configurations[run["name"]].items()
         ]
     ids = {run["name"]: [i["id"] for i in run["ids"]] for run in content["runs"]}
     for window in content["windows"]:
@@ -48,9 +49,9 @@ def campaign_json(plan: Plan, version: str, configurations: Mapping[str, Mapping
     return {"schema": SCHEMA, "campc": version, "plan_hash": plan_hash(plan), **content}
 
 
-def identifier(run: str, seed: int | None, digest: str, *, seeded: bool = True) -> str:
+def identifier(run: str, seed: int | None, digest: str) -> str:
     """A run's identifier: its name, its seed where it has several, and 8 hexadecimal digits of its configuration's hash."""
-    return f"{run}-{seed}-{digest[:8]}" if seed is not None and seeded else f"{run}-{digest[:8]}"
+    return f"{run}-{digest[:8]}" if seed is None else f"{run}-{seed}-{digest[:8]}"
 
 
 def _content(plan: Plan) -> dict[str, Any]:

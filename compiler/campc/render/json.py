@@ -42,3 +42,9 @@ def render_json(diagnostics: Sequence[Diagnostic], files: int) -> str:
         "diagnostics": [entry(d) for d in diagnostics],
     }
     return json.dumps(report, ensure_ascii=False, indent=1) + "\n"
+
+
+def render_failure(message: str) -> str:
+    """What could not be begun, such as bad arguments: no diagnostics, and the reason."""
+    report = {"version": 1, "files": 0, "errors": 0, "warnings": 0, "diagnostics": [], "failure": message}
+    return json.dumps(report, ensure_ascii=False, indent=1) + "\n"

@@ -178,6 +178,8 @@ class Plan:
     ratios: tuple[RatioRow, ...] = ()
     packages: tuple[PackageRow, ...] = ()
     checkpoints: Mapping[str, CheckpointRow] = field(factory=dict)
+    risk: Risk | None = None
+    """Computed where a document is made, not for a check."""
 
     def instant(self, seconds: Fraction) -> Instant | None:
         """The absolute time of a moment of the plan; None for a relative plan."""
