@@ -48,7 +48,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         what = f"{type(error).__name__}: {error}"
         where = " ".join(given)
-        sys.stderr.write(f"campc: this is a fault of campc itself, with `campc {where}`: {what}\nset CAMPC_TRACEBACK=1 and run it again to see where\n")
+        sys.stderr.write(
+            f"campc: this is a fault of campc itself, with `campc {where}`: {what}\nset CAMPC_TRACEBACK=1 and run it again to see where\n"
+        )
         return COULD_NOT_RUN
 
 
@@ -64,15 +66,24 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
 
 
 def _declare_check(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("paths", nargs="*", metavar="PATH", help="files and folders; - is standard input (default: this folder)")
+    parser.add_argument(
+        "paths", nargs="*", metavar="PATH", help="files and folders; - is standard input (default: this folder)"
+    )
     parser.add_argument("--stdin-filename", metavar="NAME", help="the name of what comes from standard input")
     parser.add_argument("--format", choices=FORMATS, default="text", dest="format_", help="how to print what is found")
-    parser.add_argument("--select", action="append", metavar="CODE", help="report only these codes (C3 stands for all that begin so)")
+    parser.add_argument(
+        "--select", action="append", metavar="CODE", help="report only these codes (C3 stands for all that begin so)"
+    )
     parser.add_argument("--ignore", action="append", metavar="CODE", help="don't report these codes")
     parser.add_argument("--strict", action="store_true", help="exit 1 for warnings, too")
     parser.add_argument("--fix", action="store_true", help="apply the fixes that are certain")
     parser.add_argument("--diff", action="store_true", help="print what --fix would change, and change nothing")
-    parser.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="colour (default: on a terminal, unless NO_COLOR is set)")
+    parser.add_argument(
+        "--color",
+        choices=("auto", "always", "never"),
+        default="auto",
+        help="colour (default: on a terminal, unless NO_COLOR is set)",
+    )
     parser.set_defaults(run=_check)
 
 
@@ -96,7 +107,9 @@ def _plan(options: argparse.Namespace) -> int:
 
 def _declare_build(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE")
-    parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="the folder to write (default: build/CAMPAIGN)")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="DIR", help="the folder to write (default: build/CAMPAIGN)"
+    )
     parser.add_argument("--strict", action="store_true", help="refuse to build with warnings")
     parser.add_argument("--paper", choices=("a4", "letter"), default="a4", help="paper of the PDF")
     parser.add_argument("--no-pdf", action="store_true", help="leave the PDF out")
@@ -112,16 +125,24 @@ def _build(options: argparse.Namespace) -> int:
 def _declare_closeout(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("bundle", type=Path, metavar="BUNDLE")
     parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="where to write (default: into the bundle)")
-    parser.add_argument("--reload", action="store_true", help="run the deliverables' reload commands: code of the bundle runs then")
-    parser.add_argument("--spec", type=Path, metavar="FILE", help="the spec, to see that it is still the plan that was built")
-    parser.add_argument("--timeout", type=float, default=600.0, metavar="SECONDS", help="the most that one reload may take")
+    parser.add_argument(
+        "--reload", action="store_true", help="run the deliverables' reload commands: code of the bundle runs then"
+    )
+    parser.add_argument(
+        "--spec", type=Path, metavar="FILE", help="the spec, to see that it is still the plan that was built"
+    )
+    parser.add_argument(
+        "--timeout", type=float, default=600.0, metavar="SECONDS", help="the most that one reload may take"
+    )
     parser.set_defaults(run=_closeout)
 
 
 def _closeout(options: argparse.Namespace) -> int:
-    from campc.closeout import command
+    from campc.closeout.writing import command
 
-    return command(options.bundle, out=options.output, reload=options.reload, spec=options.spec, timeout_s=options.timeout)
+    return command(
+        options.bundle, out=options.output, reload=options.reload, spec=options.spec, timeout_s=options.timeout
+    )
 
 
 def _declare_explain(parser: argparse.ArgumentParser) -> None:
@@ -136,7 +157,9 @@ def _explain(options: argparse.Namespace) -> int:
 
 
 def _declare_fmt(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("paths", nargs="*", metavar="PATH", help="files and folders; - is standard input (default: this folder)")
+    parser.add_argument(
+        "paths", nargs="*", metavar="PATH", help="files and folders; - is standard input (default: this folder)"
+    )
     parser.add_argument("--stdin-filename", metavar="NAME", help="the name of what comes from standard input")
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 where something would change")
     parser.add_argument("--diff", action="store_true", help="write nothing; print what would change")
@@ -174,7 +197,7 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
 
 
 def _wants_json(given: Sequence[str]) -> bool:
-    return "--format=json" in given or any(a == "--format" and b == "json" for a, b in zip(given, given[1:], strict=False))
+    return "--format=json" in given or "--format json" in " ".join(given)
 
 
 def run() -> NoReturn:

@@ -16,11 +16,11 @@ from campc.schedule.make import make_plan
 from campc.schedule.plan import Plan
 from campc.source import Source
 from campc.syntax.parse import parse
-from campc.syntax.read import read_source
+from campc.syntax.read import read as read_source
 from campc.syntax.tree import File
 
-Read = Callable[[Path, str], tuple[Source | None, tuple[Diagnostic, ...]]]
-"""Reads the file at a path under a name to show; an editor answers with its unsaved text."""
+Read = Callable[[Path, str], tuple[Source, tuple[Diagnostic, ...]]]
+"""Reads the file at a path under a name to show, or says why it can't; an editor answers with its unsaved text."""
 
 
 @frozen
@@ -52,15 +52,17 @@ def compile_source(source: Source, *, read: Read = read_source, catalog: bool = 
     return Compiled(file, plan, tuple(sorted(kept, key=lambda d: d.order)), tuple(allowed))
 
 
-def compile_path(path: Path, name: str | None = None, *, read: Read = read_source, catalog: bool = False) -> Compiled | tuple[Diagnostic, ...]:
+def compile_path(
+    path: Path, name: str | None = None, *, read: Read = read_source, catalog: bool = False
+) -> Compiled | tuple[Diagnostic, ...]:
     """Compile a file; only its diagnostics where it can't be read at all."""
     source, unread = read(path, name if name is not None else str(path))
-    return unread if source is None else compile_source(source, read=read, catalog=catalog)
+    return unread or compile_source(source, read=read, catalog=catalog)
 
 
 def _load(read: Read, path: Path, name: str) -> tuple[File | None, tuple[Diagnostic, ...]]:
     source, unread = read(path, name)
-    return (None, unread) if source is None else parse(source)
+    return (None, unread) if unread else parse(source)
 
 
 def is_catalog(file: File) -> bool:
@@ -69,7 +71,9 @@ def is_catalog(file: File) -> bool:
     from campc.syntax.tree import Block, Let, Use
 
     items = file.items
-    return bool(items) and all(isinstance(i, (Use, Let)) or (isinstance(i, Block) and i.kind in MAY_BE_USED) for i in items)
+    return bool(items) and all(
+        isinstance(i, (Use, Let)) or (isinstance(i, Block) and i.kind in MAY_BE_USED) for i in items
+    )
 
 
 def worst(diagnostics: Iterable[Diagnostic], *, strict: bool = False) -> int:

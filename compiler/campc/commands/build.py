@@ -44,7 +44,9 @@ def build(options: Namespace) -> int:
     compiled = attrs.evolve(compiled, plan=made)
     out = options.output if options.output is not None else Path("build") / made.spec.campaign.name
     try:
-        files = bundle_files(made, work, documents(compiled, work, options.paper, pdf=not options.no_pdf), schedulers(compiled))
+        files = bundle_files(
+            made, work, documents(compiled, work, options.paper, pdf=not options.no_pdf), schedulers(compiled)
+        )
         write_bundle(files, out)
     except BundleError as error:
         sys.stderr.write(f"campc: {error}\n")
@@ -57,7 +59,9 @@ def build(options: Namespace) -> int:
 def _tell_warnings(found: Sequence[Diagnostic]) -> None:
     if found:
         count = len(found)
-        sys.stderr.write(f"{count} warning{'s' if count > 1 else ''}: `campc check` shows {'them' if count > 1 else 'it'}\n")
+        sys.stderr.write(
+            f"{count} warning{'s' if count > 1 else ''}: `campc check` shows {'them' if count > 1 else 'it'}\n"
+        )
 
 
 def documents(compiled: Compiled, work: Work, paper: str, *, pdf: bool) -> dict[str, bytes]:
@@ -69,7 +73,11 @@ def documents(compiled: Compiled, work: Work, paper: str, *, pdf: bool) -> dict[
     hashes.update({f"corpus {c.name}": c.sha256 for c in made.spec.corpora.values() if c.sha256 is not None})
     allowed = [(a.diagnostic.code, a.diagnostic.message, a.allowance.reason) for a in compiled.allowed]
     page = report.plan_page(made, allowed=allowed, hashes=hashes, paper=paper, identifiers=work.identifiers(made.spec))
-    files = {"plan.html": page.encode(), "plan.csv": report.plan_csv(made).encode(), "plan.ics": report.plan_ics(made).encode()}
+    files = {
+        "plan.html": page.encode(),
+        "plan.csv": report.plan_csv(made).encode(),
+        "plan.ics": report.plan_ics(made).encode(),
+    }
     if pdf:
         try:
             files["plan.pdf"] = report.pdf(page)

@@ -29,7 +29,7 @@ class Input:
 
 def inputs(paths: Sequence[str], stdin_name: str | None) -> Iterator[Input]:
     """The inputs that paths name, in order; folders are searched for specs."""
-    from campc.syntax.read import read_source
+    from campc.syntax.read import read
 
     for text in paths or ["."]:
         if text == "-":
@@ -38,11 +38,18 @@ def inputs(paths: Sequence[str], stdin_name: str | None) -> Iterator[Input]:
         path = Path(text)
         if path.is_dir():
             for found in _search(path):
-                source, unread = read_source(found, os.path.normpath(str(found)))
-                yield Input(os.path.normpath(str(found)), found, source, unread, searched=True)
+                yield _input(
+                    os.path.normpath(str(found)), found, read(found, os.path.normpath(str(found))), searched=True
+                )
             continue
-        source, unread = read_source(path, text)
-        yield Input(text, path, source, unread)
+        yield _input(text, path, read(path, text))
+
+
+def _input(
+    name: str, path: Path | None, result: tuple[Source, tuple[Diagnostic, ...]], *, searched: bool = False
+) -> Input:
+    source, unread = result
+    return Input(name, path, None if unread else source, unread, searched)
 
 
 def _standard_input(name: str | None) -> Input:
@@ -50,8 +57,7 @@ def _standard_input(name: str | None) -> Input:
 
     shown = name if name is not None else "-"
     path = Path(name) if name is not None else None
-    source, unread = decode(sys.stdin.buffer.read(), shown, path)
-    return Input(shown, path, source, unread)
+    return _input(shown, path, decode(sys.stdin.buffer.read(), shown, path))
 
 
 def _search(folder: Path) -> Iterator[Path]:

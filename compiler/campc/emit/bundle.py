@@ -27,7 +27,9 @@ class BundleError(Exception):
     """The bundle can't be written; the message says why and what to do."""
 
 
-def bundle_files(plan: Plan, work: Work, documents: Mapping[str, bytes], schedulers: Mapping[str, bytes]) -> dict[str, bytes]:
+def bundle_files(
+    plan: Plan, work: Work, documents: Mapping[str, bytes], schedulers: Mapping[str, bytes]
+) -> dict[str, bytes]:
     """Everything that a bundle holds, by path; the same bytes for the same inputs."""
     files: dict[str, bytes] = {f"work/{path}": content for path, content in work.files.items()}
     files["campaign.json"] = pretty(campaign_json(plan, campc.__version__, work.configurations))
@@ -50,7 +52,11 @@ def launch_script(plan: Plan) -> bytes:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
-        loader=FileSystemLoader(resource("templates")), undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False, trim_blocks=False
+        loader=FileSystemLoader(resource("templates")),
+        undefined=StrictUndefined,
+        keep_trailing_newline=True,
+        autoescape=False,
+        trim_blocks=False,
     )
     return environment.get_template("launch.sh.j2").render(campaign=shlex.quote(plan.spec.campaign.name)).encode()
 
@@ -108,15 +114,25 @@ def _refuse_if_taken(out: Path) -> None:
         raise BundleError(f"{out} is a folder that holds something else: write to another place with -o")
     kept = sorted(names & set(LEFT_BY_A_LAUNCH))
     if kept:
-        raise BundleError(f"{out} was launched and holds {', '.join(kept)}: build to another folder with -o, so that nothing of it is lost")
-    listed = {line.split("  ", 1)[1].rstrip("\n") for line in (out / MANIFEST).read_text(encoding="utf-8").splitlines(keepends=True) if "  " in line}
+        raise BundleError(
+            f"{out} was launched and holds {', '.join(kept)}: build to another folder with -o, so that nothing of it is lost"
+        )
+    listed = {
+        line.split("  ", 1)[1].rstrip("\n")
+        for line in (out / MANIFEST).read_text(encoding="utf-8").splitlines(keepends=True)
+        if "  " in line
+    }
     foreign = sorted(
         path.relative_to(out).as_posix()
         for path in out.rglob("*")
-        if not path.is_dir() and path.relative_to(out).as_posix() not in listed | {MANIFEST} and "__pycache__" not in path.parts
+        if not path.is_dir()
+        and path.relative_to(out).as_posix() not in listed | {MANIFEST}
+        and "__pycache__" not in path.parts
     )
     if foreign:
-        raise BundleError(f"{out} holds {foreign[0]}, which no build wrote: move it away, or write to another place with -o")
+        raise BundleError(
+            f"{out} holds {foreign[0]}, which no build wrote: move it away, or write to another place with -o"
+        )
 
 
 def _swap(temporary: Path, out: Path) -> None:

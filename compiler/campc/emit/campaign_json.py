@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from campc.schedule.arithmetic import interval_seconds
+from campc.schedule.plan import Account, Placement, Plan
 from campc.schema.conditions import Condition
 from campc.schema.market import Package
 from campc.schema.results import Budget
 from campc.schema.rules import Gate, Stop, Watch
 from campc.schema.spec import Spec
 from campc.schema.work import Checkpoint, Run
-from campc.schedule.arithmetic import interval_seconds
-from campc.schedule.plan import Account, Placement, Plan
 from campc.values.money import Money, MoneyRate
 from campc.values.quantities import Duration, Size, Steps, plain
 
@@ -40,7 +40,11 @@ def campaign_json(plan: Plan, version: str, configurations: Mapping[str, Mapping
     content = _content(plan)
     for run in content["runs"]:
         run["ids"] = [
-            {"id": identifier(run["name"], seed if run["seeds"] else None, digest), "seed": seed, "config_sha256": digest}
+            {
+                "id": identifier(run["name"], seed if run["seeds"] else None, digest),
+                "seed": seed,
+                "config_sha256": digest,
+            }
             for seed, digest in configurations[run["name"]].items()
         ]
     ids = {run["name"]: [i["id"] for i in run["ids"]] for run in content["runs"]}
@@ -94,8 +98,12 @@ def _content(plan: Plan) -> dict[str, Any]:
         "stops": [_rule(rule) for rule in spec.stops.values()],
         "watches": [_rule(rule) for rule in spec.watches.values()],
         "gates": [_gate(gate) for gate in spec.gates.values()],
-        "outcomes": [{"name": o.name, "when": _condition(o.when), "conclude": o.conclude} for o in spec.outcomes.values()],
-        "unknowns": [{"name": u.name, "question": u.question, "settled_by": u.settled_by} for u in spec.unknowns.values()],
+        "outcomes": [
+            {"name": o.name, "when": _condition(o.when), "conclude": o.conclude} for o in spec.outcomes.values()
+        ],
+        "unknowns": [
+            {"name": u.name, "question": u.question, "settled_by": u.settled_by} for u in spec.unknowns.values()
+        ],
         "deliverables": [
             {
                 "name": d.name,
@@ -109,12 +117,24 @@ def _content(plan: Plan) -> dict[str, Any]:
             }
             for d in spec.deliverables.values()
         ],
-        "expenses": [{"name": e.name, "amount": _money(e.amount), "covers": e.covers, "estimate": e.estimate} for e in spec.expenses.values()],
+        "expenses": [
+            {"name": e.name, "amount": _money(e.amount), "covers": e.covers, "estimate": e.estimate}
+            for e in spec.expenses.values()
+        ],
         "ratios": [
-            {"name": r.name, "cost": r.cost, "per": list(r.per), "distinct": r.distinct, "expect": r.expect, "if_none": r.if_none}
+            {
+                "name": r.name,
+                "cost": r.cost,
+                "per": list(r.per),
+                "distinct": r.distinct,
+                "expect": r.expect,
+                "if_none": r.if_none,
+            }
             for r in spec.ratios.values()
         ],
-        "budget": None if spec.budget is None else {"limit": _money(spec.budget.limit), "alert": _money(alert_amount(spec.budget))},
+        "budget": None
+        if spec.budget is None
+        else {"limit": _money(spec.budget.limit), "alert": _money(alert_amount(spec.budget))},
         "preflight": None
         if spec.preflight is None
         else {
@@ -236,7 +256,11 @@ def _window(plan: Plan, placement: Placement) -> dict[str, Any]:
         "end_s": plain(placement.end),
         "start": _iso(plan, placement.start),
         "end": _iso(plan, placement.end),
-        "takes": {"low_s": plain(takes.low.seconds), "likely_s": plain(takes.likely.seconds), "high_s": plain(takes.high.seconds)},
+        "takes": {
+            "low_s": plain(takes.low.seconds),
+            "likely_s": plain(takes.likely.seconds),
+            "high_s": plain(takes.high.seconds),
+        },
         "assumed": window.basis is None,
         "basis": window.basis,
         "last": window.last,
@@ -283,7 +307,9 @@ def _checkpoint(spec: Spec, run: Run, policy: Checkpoint) -> dict[str, Any]:
         "every_steps": policy.every.count if isinstance(policy.every, Steps) else None,
         "to": policy.to,
         "keep": policy.keep,
-        "keep_best": None if policy.keep_best is None else {"metric": policy.keep_best, "direction": direction(policy.keep_best)},
+        "keep_best": None
+        if policy.keep_best is None
+        else {"metric": policy.keep_best, "direction": direction(policy.keep_best)},
         "size_bytes": _bytes(policy.size),
         "write_s": _seconds(policy.write),
         "restore_s": _seconds(policy.restore),

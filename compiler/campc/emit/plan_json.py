@@ -21,7 +21,11 @@ def plan_json(plan: Plan, risk: Risk | None = None) -> dict[str, Any]:
         "start": iso(plan, Fraction(0)),
         "windows": [_window(plan, placement) for placement in plan.placements.values()],
         "lots": [_lot(account) for account in plan.accounts.values()],
-        "cost": {"rental": amounts(plan.costs.rental), "expenses": amounts(plan.costs.expenses), "total": amounts(plan.costs.total)},
+        "cost": {
+            "rental": amounts(plan.costs.rental),
+            "expenses": amounts(plan.costs.expenses),
+            "total": amounts(plan.costs.total),
+        },
         "ratios": [_ratio(row) for row in plan.ratios],
         "packages": [_package(row) for row in plan.packages],
         "checkpoint": [_checkpoint(row) for row in plan.checkpoints.values()],

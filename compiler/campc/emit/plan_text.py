@@ -16,7 +16,11 @@ def plan_text(plan: Plan) -> str:
     campaign = plan.spec.campaign
     parts = [campaign.question or campaign.name or plan.spec.source.name]
     parts += [_verdict(plan, account) for account in plan.accounts.values()]
-    parts.append(f"Commits {_sum(plan.costs.total)}" + (f": rental {_sum(plan.costs.rental)}, expenses {_sum(plan.costs.expenses)}" if plan.costs.expenses else "") + ".")
+    parts.append(
+        f"Commits {_sum(plan.costs.total)}"
+        + (f": rental {_sum(plan.costs.rental)}, expenses {_sum(plan.costs.expenses)}" if plan.costs.expenses else "")
+        + "."
+    )
     sections = ["\n".join(parts)]
     if plan.placements:
         sections.append(_windows(plan))
@@ -38,7 +42,7 @@ def _verdict(plan: Plan, account: Account) -> str:
 
 
 def _windows(plan: Plan) -> str:
-    rows = [("", "window", "kind", "tier", "on", "starts", "ends", "takes", "slack")]
+    rows: list[tuple[str, ...]] = [("", "window", "kind", "tier", "on", "starts", "ends", "takes", "slack")]
     rows += [_row(plan, placement) for placement in plan.placements.values()]
     note = "* on the chain that sets the end of its lot"
     unplaced = [name for name in plan.spec.windows if name not in plan.placements]
@@ -98,7 +102,10 @@ def table(rows: Sequence[Sequence[str]], right: set[int]) -> str:
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = []
     for row in rows:
-        cells = [cell.rjust(width) if i in right else cell.ljust(width) for i, (cell, width) in enumerate(zip(row, widths, strict=True))]
+        cells = [
+            cell.rjust(width) if i in right else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
         lines.append("  ".join(cells).rstrip())
     lines.insert(1, "  ".join("-" * width for width in widths).rstrip())
     return "\n".join(lines)

@@ -30,7 +30,9 @@ class Work:
     def identifiers(self, spec: Spec) -> dict[str, tuple[str, ...]]:
         """The identifiers of each run."""
         return {
-            name: tuple(identifier(name, seed if spec.runs[name].seeds else None, digest) for seed, digest in by_seed.items())
+            name: tuple(
+                identifier(name, seed if spec.runs[name].seeds else None, digest) for seed, digest in by_seed.items()
+            )
             for name, by_seed in self.configurations.items()
         }
 
@@ -45,8 +47,18 @@ def collect(spec: Spec) -> tuple[Work, tuple[Diagnostic, ...]]:
         try:
             content = (folder / path).read_bytes()
         except OSError as error:
-            reason = "is a folder" if isinstance(error, IsADirectoryError) else "isn't there" if isinstance(error, FileNotFoundError) else "can't be read"
-            missing.append(Diagnostic("C608", node.place(attribute), f"{what} {path} {reason}", help="the path is relative to this file"))
+            reason = (
+                "is a folder"
+                if isinstance(error, IsADirectoryError)
+                else "isn't there"
+                if isinstance(error, FileNotFoundError)
+                else "can't be read"
+            )
+            missing.append(
+                Diagnostic(
+                    "C608", node.place(attribute), f"{what} {path} {reason}", help="the path is relative to this file"
+                )
+            )
             return None
         files[_inside(path)] = content
         return content
@@ -61,7 +73,12 @@ def collect(spec: Spec) -> tuple[Work, tuple[Diagnostic, ...]]:
         found = list(expand(folder, pattern))
         if not found:
             missing.append(
-                Diagnostic("C608", spec.campaign.place("files"), f"nothing matches {pattern} in `files`", help="the paths are relative to this file")
+                Diagnostic(
+                    "C608",
+                    spec.campaign.place("files"),
+                    f"nothing matches {pattern} in `files`",
+                    help="the paths are relative to this file",
+                )
             )
         for path in found:
             content = take(path, spec.campaign, "files", "file")
@@ -108,7 +125,9 @@ def _inside(path: str) -> str:
     return "/".join(parts)
 
 
-def _configurations(spec: Spec, scripts: Mapping[str, bytes | None], extra: Mapping[str, str]) -> dict[str, dict[int | None, str]]:
+def _configurations(
+    spec: Spec, scripts: Mapping[str, bytes | None], extra: Mapping[str, str]
+) -> dict[str, dict[int | None, str]]:
     done: dict[str, dict[int | None, str]] = {}
 
     def of(name: str) -> dict[int | None, str]:
@@ -116,15 +135,23 @@ def _configurations(spec: Spec, scripts: Mapping[str, bytes | None], extra: Mapp
             done[name] = {}
             run = spec.runs[name]
             seeds: tuple[int | None, ...] = run.seeds or (run.seed,)
-            parent = list(of(run.from_).values()) if run.from_ in spec.runs else []
-            done[name] = {seed: hashlib.sha256(canonical(configuration(spec, run, seed, scripts, extra, parent))).hexdigest() for seed in seeds}
+            parent = list(of(run.from_).values()) if run.from_ is not None and run.from_ in spec.runs else []
+            done[name] = {
+                seed: hashlib.sha256(canonical(configuration(spec, run, seed, scripts, extra, parent))).hexdigest()
+                for seed in seeds
+            }
         return done[name]
 
     return {name: of(name) for name in spec.runs}
 
 
 def configuration(
-    spec: Spec, run: Run, seed: int | None, scripts: Mapping[str, bytes | None], extra: Mapping[str, str], parent: list[str]
+    spec: Spec,
+    run: Run,
+    seed: int | None,
+    scripts: Mapping[str, bytes | None],
+    extra: Mapping[str, str],
+    parent: list[str],
 ) -> dict[str, Any]:
     """The canonical configuration of a run: what makes it another run when it changes."""
     script = scripts.get(run.script) if run.script is not None else None

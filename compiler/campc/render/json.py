@@ -12,7 +12,10 @@ from campc.source import Span
 
 def range_of(span: Span) -> dict[str, dict[str, int]]:
     """A place as lines and columns from 1; a column is a code point."""
-    return {"start": {"line": span.line, "column": span.column}, "end": {"line": span.end_line, "column": span.end_column}}
+    return {
+        "start": {"line": span.line, "column": span.column},
+        "end": {"line": span.end_line, "column": span.end_column},
+    }
 
 
 def entry(diagnostic: Diagnostic) -> dict[str, Any]:
@@ -25,9 +28,13 @@ def entry(diagnostic: Diagnostic) -> dict[str, Any]:
         "message": diagnostic.message,
         "file": diagnostic.at.source.name,
         "range": range_of(diagnostic.at),
-        "related": [{"file": n.at.source.name, "range": range_of(n.at), "message": n.message} for n in diagnostic.related],
+        "related": [
+            {"file": n.at.source.name, "range": range_of(n.at), "message": n.message} for n in diagnostic.related
+        ],
         "help": diagnostic.help,
-        "fix": None if fix is None else {"message": fix.message, "edits": [{"range": range_of(e.at), "text": e.text} for e in fix.edits]},
+        "fix": None
+        if fix is None
+        else {"message": fix.message, "edits": [{"range": range_of(e.at), "text": e.text} for e in fix.edits]},
     }
 
 

@@ -67,6 +67,8 @@ def render_one(diagnostic: Diagnostic, style: Style) -> str:
     at = diagnostic.at
     places: list[tuple[Span, str, bool]] = [(at, diagnostic.label or "", True)]
     places += [(note.at, note.message, False) for note in diagnostic.related]
+    # As a reader meets them in the file; other files come after it.
+    places.sort(key=lambda place: (place[0].source != at.source, place[0].source.name, place[0].start))
     width = max(len(str(span.line)) for span, _, _ in places)
     head = style.severity(diagnostic.severity, f"{diagnostic.severity}[{diagnostic.code}]")
     lines = [f"{head}: {style.strong(printable(diagnostic.message))}"]
@@ -77,10 +79,22 @@ def render_one(diagnostic: Diagnostic, style: Style) -> str:
     for span, text, primary in places:
         if previous is not None:
             if span.source != previous.source:
-                lines.append(f"{' ' * width}{style.frame(':::')} {printable(span.source.name)}:{span.line}:{span.column}")
+                lines.append(
+                    f"{' ' * width}{style.frame(':::')} {printable(span.source.name)}:{span.line}:{span.column}"
+                )
             elif abs(span.line - previous.line) > 1:
                 lines.append(style.frame(f"{'.' * min(3, width)}"))
-        lines.extend(_place(span, text, primary, diagnostic.severity, width, style, repeat=previous is None or span.line != previous.line))
+        lines.extend(
+            _place(
+                span,
+                text,
+                primary,
+                diagnostic.severity,
+                width,
+                style,
+                repeat=previous is None or span.line != previous.line,
+            )
+        )
         previous = span
     if diagnostic.help:
         lines.append(f"{' ' * width} {bar}")

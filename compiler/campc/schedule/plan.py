@@ -200,7 +200,11 @@ class Plan:
             chain.append(current)
             if current.fixed:
                 break
-            before = [self.placements[n] for n in current.predecessors if n in self.placements and self.placements[n].end == current.start]
+            before = [
+                self.placements[n]
+                for n in current.predecessors
+                if n in self.placements and self.placements[n].end == current.start
+            ]
             current = before[0] if before else None
         return tuple(reversed(chain))
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
+from campc.schedule.plan import Placement, Plan, Risk, TierRisk
 from campc.schema.spec import Spec
 from campc.schema.work import TIERS, Window
-from campc.schedule.plan import Placement, Plan, Risk, TierRisk
 
 SAMPLES = 20_000
 MOST_DRAWS = 3_000_000
@@ -34,7 +34,9 @@ def risk(plan: Plan) -> Risk | None:
         if not names:
             continue
         latest = sorted(max(ends[name][i] for name in names) for i in range(samples))
-        in_time = sum(all(ends[name][i] <= _usable(plan, plan.placements[name]) for name in names) for i in range(samples))
+        in_time = sum(
+            all(ends[name][i] <= _usable(plan, plan.placements[name]) for name in names) for i in range(samples)
+        )
         tiers.append(TierRisk(tier, in_time / samples, _quantile(latest, 0.5), _quantile(latest, 0.9)))
     return Risk(samples, "triangular", tuple(tiers))
 
@@ -52,7 +54,9 @@ def _loss(plan: Plan, placement: Placement) -> tuple[float, float] | None:
     if package is None or not package.interruptible or package.interruptions is None or window.run is None:
         return None
     row = plan.checkpoints.get(window.run)
-    cost = float(placement.interval.length) / 2 if row is None or row.expected_loss is None else float(row.expected_loss)
+    cost = (
+        float(placement.interval.length) / 2 if row is None or row.expected_loss is None else float(row.expected_loss)
+    )
     return float(package.interruptions.per_second), cost
 
 
@@ -63,7 +67,11 @@ def _simulate(plan: Plan, losses: dict[str, tuple[float, float]], samples: int) 
         draw = _draw(plan.spec, placement.window, random_)
         before = [ends[n] for n in placement.predecessors if n in ends]
         on = placement.window.on
-        floor = float(placement.start) if placement.fixed or not before else (float(plan.accounts[on.lot].start) if on is not None else 0.0)
+        floor = (
+            float(placement.start)
+            if placement.fixed or not before
+            else (float(plan.accounts[on.lot].start) if on is not None else 0.0)
+        )
         loss = losses.get(name)
         column = []
         for i in range(samples):

@@ -5,7 +5,19 @@ from __future__ import annotations
 from attrs import define, field
 
 from campc.syntax.automaton import (
-    BRACE_CLOSE, BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, CLOSER_OF, COMMA, END, EQUALS, LET, PAREN_CLOSE, PAREN_OPEN, STRING, USE,
+    BRACE_CLOSE,
+    BRACE_OPEN,
+    BRACKET_CLOSE,
+    BRACKET_OPEN,
+    CLOSER_OF,
+    COMMA,
+    END,
+    EQUALS,
+    LET,
+    PAREN_CLOSE,
+    PAREN_OPEN,
+    STRING,
+    USE,
     WORDS,
 )  # fmt: skip
 from campc.syntax.lexer import Tokens

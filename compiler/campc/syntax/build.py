@@ -14,7 +14,24 @@ from campc.diagnostic import Diagnostic, Edit, Fix
 from campc.source import Span
 from campc.syntax.brackets import DEEPEST, Paired
 from campc.syntax.tree import (
-    Attribute, Binary, Block, Broken, Call, Entry, Expr, Index, Is, Item, Label, Let, ListOf, Literal, MapOf, Name, RangeOf, Unary,
+    Attribute,
+    Binary,
+    Block,
+    Broken,
+    Call,
+    Entry,
+    Expr,
+    Index,
+    Is,
+    Item,
+    Label,
+    Let,
+    ListOf,
+    Literal,
+    MapOf,
+    Name,
+    RangeOf,
+    Unary,
     Use,
 )  # fmt: skip
 from campc.values.literals import NotAValue, read_literal, read_string
@@ -195,7 +212,12 @@ class Builder:
         if what not in ("finite", "missing"):
             meant = closest(what, ("finite", "missing"))
             if what.lower() in ("nan", "inf", "infinite"):
-                self._report("C101", self.span(token), f"{what} stands where finite or missing could", f"write is {'' if negated else 'not '}finite")
+                self._report(
+                    "C101",
+                    self.span(token),
+                    f"{what} stands where finite or missing could",
+                    f"write is {'' if negated else 'not '}finite",
+                )
             else:
                 self._report(
                     "C101", self.span(token), f"{what} stands where finite or missing could",

@@ -10,8 +10,25 @@ from attrs import define, field
 from campc.diagnostic import Diagnostic, Edit, Fix
 from campc.source import Source
 from campc.syntax.automaton import (
-    AND, BRACE_CLOSE, BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, COMMENT, END, END_OF_FILE, KEYWORDS, LEXED, LITERAL, NOT, OR,
-    OTHER, OVER, PAREN_CLOSE, PAREN_OPEN, PATTERN, SPACE, STRING, WORD,
+    AND,
+    BRACE_CLOSE,
+    BRACE_OPEN,
+    BRACKET_CLOSE,
+    BRACKET_OPEN,
+    COMMENT,
+    END_OF_FILE,
+    KEYWORDS,
+    LEXED,
+    NOT,
+    OR,
+    OTHER,
+    OVER,
+    PAREN_CLOSE,
+    PAREN_OPEN,
+    PATTERN,
+    SPACE,
+    STRING,
+    WORD,
 )  # fmt: skip
 from campc.syntax.tree import Comment
 
@@ -138,17 +155,34 @@ class _Odd:
                 marks = "typographic" if what == "curly_string" else "single"
                 plain = '"' + inner.replace("\\'", "'").replace('"', '\\"') + '"'
                 edit = Fix("use straight double quotes", (Edit(span, plain),))
-                self._report("C101", start, end, f"a string stands in straight double quotes, not in {marks} ones", f"write {_short(plain)}", edit)
+                self._report(
+                    "C101",
+                    start,
+                    end,
+                    f"a string stands in straight double quotes, not in {marks} ones",
+                    f"write {_short(plain)}",
+                    edit,
+                )
                 self._add(STRING, start, end)
                 self.found.read[start] = inner
             case "strange_word":
-                self._report("C101", start, end, f"{self.text[start:end]} is not a name", "names are made of A-Z, a-z, 0-9 and _; other text stands in quotes")
+                self._report(
+                    "C101",
+                    start,
+                    end,
+                    f"{self.text[start:end]} is not a name",
+                    "names are made of A-Z, a-z, 0-9 and _; other text stands in quotes",
+                )
                 self._add(WORD, start, end)
             case "strange_space":
                 line = self.found.source.position(start)[0]
                 if line != self.last_space_line:
                     self.last_space_line = line
-                    kind = "a carriage return without a line feed" if self.text[start] == "\r" else f"a space of another kind (U+{ord(self.text[start]):04X})"
+                    kind = (
+                        "a carriage return without a line feed"
+                        if self.text[start] == "\r"
+                        else f"a space of another kind (U+{ord(self.text[start]):04X})"
+                    )
                     edit = Fix("write a plain space", (Edit(span, " " * (end - start)),))
                     self._report("C101", start, end, f"{kind} stands here", "write a plain space or a line end", edit)
             case "logic":
@@ -156,7 +190,11 @@ class _Odd:
                 self._report("C101", start, end, f"{self.text[start:end]} is not an operator", f"write {word}")
                 self._add(kind, start, end)
             case _:
-                if self.text.startswith("://", start) and self.found.ends[-1:] == [start] and self.found.kinds[-1] == WORD:
+                if (
+                    self.text.startswith("://", start)
+                    and self.found.ends[-1:] == [start]
+                    and self.found.kinds[-1] == WORD
+                ):
                     return self._address()
                 self._add(OTHER, start, end)
         return -1
@@ -165,13 +203,26 @@ class _Odd:
         """Passes over a comment of another language; where scanning goes on."""
         match = _SLASHES.match(self.text, start)
         if match is None:
-            self._report("C102", start, start + 2, "this comment is never closed", "a comment starts with # and ends with its line")
+            self._report(
+                "C102",
+                start,
+                start + 2,
+                "this comment is never closed",
+                "a comment starts with # and ends with its line",
+            )
             self.found.cut_short = True
             return len(self.text)
         edit = None
         if self.text[start + 1] == "/":
             edit = Fix("start the comment with #", (Edit(self.found.source.span(start, start + 2), "#"),))
-        self._report("C101", start, start + 2, f"{self.text[start : start + 2]} starts no comment", "a comment starts with # and ends with its line", edit)
+        self._report(
+            "C101",
+            start,
+            start + 2,
+            f"{self.text[start : start + 2]} starts no comment",
+            "a comment starts with # and ends with its line",
+            edit,
+        )
         return match.end()
 
     def _address(self) -> int:

@@ -183,7 +183,9 @@ class _Mender:
         self.out.starts.insert(at, place)
         self.out.ends.insert(at, place)
 
-    def _report(self, code: str, start: int, end: int, message: str, related: tuple[Note, ...] = (), help: str | None = None) -> None:
+    def _report(
+        self, code: str, start: int, end: int, message: str, related: tuple[Note, ...] = (), help: str | None = None
+    ) -> None:
         self.diagnostics.append(Diagnostic(code, self.source.span(start, end), message, related, help=help))
 
 

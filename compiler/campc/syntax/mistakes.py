@@ -8,7 +8,18 @@ from attrs import frozen
 
 from campc.diagnostic import Diagnostic, Edit, Fix, Note
 from campc.syntax.automaton import (
-    BRACE_CLOSE, BRACE_OPEN, COMMA, END, END_OF_FILE, EQUALS, FIXED, LITERAL, STRING, TERMINALS, WORD, WORDS,
+    BRACE_CLOSE,
+    BRACE_OPEN,
+    COMMA,
+    END,
+    END_OF_FILE,
+    EQUALS,
+    FIXED,
+    LITERAL,
+    STRING,
+    TERMINALS,
+    WORD,
+    WORDS,
 )  # fmt: skip
 from campc.syntax.brackets import begins_item
 
@@ -39,7 +50,12 @@ def tell(situation: Situation) -> int | None:
     kinds = parser.kinds
     message = f"{found(situation)} stands where {expected(parser)} could"
     help, fix, resume = None, None, None
-    if kinds[situation.start] in WORDS and index == situation.start + 1 and situation.kind in (LITERAL, STRING) and parser.accepts(EQUALS):
+    if (
+        kinds[situation.start] in WORDS
+        and index == situation.start + 1
+        and situation.kind in (LITERAL, STRING)
+        and parser.accepts(EQUALS)
+    ):
         name = parser.build.word(situation.start)
         at = parser.build.span(index)
         help = f"write {name} = {situation.text}"

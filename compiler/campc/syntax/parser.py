@@ -7,8 +7,23 @@ from typing import Any
 
 from campc.diagnostic import Diagnostic
 from campc.syntax.automaton import (
-    ACTIONS, BRACE_CLOSE, BRACE_OPEN, CLOSER_OF, END, END_OF_FILE, EQUALS, GOTOS, HEAD, ITEM, ITEM_STATES, LET, NONTERMINALS, RULES,
-    STRING, TERMINALS, USE, WORDS,
+    ACTIONS,
+    BRACE_CLOSE,
+    CLOSER_OF,
+    END,
+    END_OF_FILE,
+    EQUALS,
+    GOTOS,
+    HEAD,
+    ITEM,
+    ITEM_STATES,
+    LET,
+    NONTERMINALS,
+    RULES,
+    STRING,
+    TERMINALS,
+    USE,
+    WORDS,
 )  # fmt: skip
 from campc.syntax.brackets import CLOSERS, Paired
 from campc.syntax.build import Builder, Head, Parts
@@ -192,7 +207,9 @@ class Parser:
         at, stray = index, self.stray_semicolons()
         while True:
             kind = kinds[at]
-            if kind == END_OF_FILE or (block[at] == around and ((kind == END and at not in stray) or self._closes_block(at))):
+            if kind == END_OF_FILE or (
+                block[at] == around and ((kind == END and at not in stray) or self._closes_block(at))
+            ):
                 break
             if self.paired.opens_block(at):
                 if block[at] == around and kinds[start] in WORDS - {USE, LET}:

@@ -1,4 +1,5 @@
 """Generated from grammar/campaign.lark by `python -m campc.syntax.generate`: do not edit."""
+
 # ruff: noqa
 # fmt: off
 CHECKSUM = 3397258408

@@ -17,7 +17,20 @@ from campc.values.money import Money, MoneyRate
 from campc.values.quantities import Duration, EventRate, Offset, Share, Size, SizeRate, Steps
 
 LiteralValue: TypeAlias = (
-    str | Fraction | bool | Duration | Size | SizeRate | EventRate | Money | MoneyRate | Share | Steps | Date | Clock | Offset
+    str
+    | Fraction
+    | bool
+    | Duration
+    | Size
+    | SizeRate
+    | EventRate
+    | Money
+    | MoneyRate
+    | Share
+    | Steps
+    | Date
+    | Clock
+    | Offset
 )
 
 

@@ -245,7 +245,9 @@ def _read_odd(text: str) -> NotAValue:
         number = read_number(with_unit[1])
         if isinstance(number, NotAValue):
             instead = number.instead
-            return NotAValue(number.message, f"{instead}{with_unit[2]}{with_unit[3]}" if instead else None, help=number.help)
+            return NotAValue(
+                number.message, f"{instead}{with_unit[2]}{with_unit[3]}" if instead else None, help=number.help
+            )
     number = read_number(text)
     return number if isinstance(number, NotAValue) else NotAValue(f"{_shown(text)} is not a value")
 
@@ -262,8 +264,12 @@ def _not_a_number(text: str) -> NotAValue:
             f"{text} is not a number", re.sub(r"_+", "_", text).strip("_"), help="_ stands between two digits only"
         )  # fmt: skip
     if re.fullmatch(r"0[xXbBoO][0-9a-fA-F]+", text):
-        return NotAValue(f"{text} is not a number", str(int(text, 0)) if len(text) < 20 else None, help="numbers are decimal")
-    return NotAValue(f"{_shown(text)} is not a number", help="a text stands in quotes; a number is written 12, 1_000, 0.5 or 2e-4")
+        return NotAValue(
+            f"{text} is not a number", str(int(text, 0)) if len(text) < 20 else None, help="numbers are decimal"
+        )
+    return NotAValue(
+        f"{_shown(text)} is not a number", help="a text stands in quotes; a number is written 12, 1_000, 0.5 or 2e-4"
+    )
 
 
 def _read_date(text: str) -> Written | NotAValue:
@@ -278,7 +284,9 @@ def _read_date(text: str) -> Written | NotAValue:
     if hour is None:
         return Date(date)
     if int(hour) > 23 or int(minute) > 59 or int(second or 0) > 59:
-        return NotAValue(f"{text} is not a time of day", help="hours go from 00 to 23, minutes and seconds from 00 to 59")
+        return NotAValue(
+            f"{text} is not a time of day", help="hours go from 00 to 23, minutes and seconds from 00 to 59"
+        )
     local = dt.datetime(date.year, date.month, date.day, int(hour), int(minute), int(second or 0))
     if offset is None:
         return Clock(local)
@@ -295,7 +303,11 @@ def _reason(error: ValueError, year: int, month: int) -> str:
         return "years begin with 0001"
     if not 1 <= month <= 12:
         return "months go from 01 to 12"
-    last = (dt.date(year + month // 12, month % 12 + 1, 1) - dt.timedelta(days=1)).day if (year, month) < (9999, 12) else 31
+    last = (
+        (dt.date(year + month // 12, month % 12 + 1, 1) - dt.timedelta(days=1)).day
+        if (year, month) < (9999, 12)
+        else 31
+    )
     return f"that month has {last} days"
 
 
@@ -319,7 +331,9 @@ def _not_a_date(text: str) -> NotAValue:
             instead += f"{offset[0]}{figures[:2]}:{figures[2:]}"
     read = _read_date(instead) if _DATE.fullmatch(instead) else None
     good = read is not None and not isinstance(read, NotAValue)
-    return NotAValue(f"{text} is not how a date is written", instead if good else None, help=None if good else f"write it as {shown}")
+    return NotAValue(
+        f"{text} is not how a date is written", instead if good else None, help=None if good else f"write it as {shown}"
+    )
 
 
 _ESCAPE = re.compile(r"\\(?:u\{([^}\"\n]*)\}|(.|\n|$))", re.DOTALL)
