@@ -5,6 +5,7 @@ Runs as `python -m tests.harness.zygote FD`; requests and answers are JSON datag
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import json
 import os
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -151,12 +153,24 @@ def main() -> None:
     link = socket.socket(fileno=int(sys.argv[1]))
     task = serve(link)
     if task is None:
+        link.close()
         return
     script, arguments = task
     sys.argv = [script, *arguments]
     sys.path.insert(0, str(Path(script).parent))
-    # Returns or raises into a full interpreter exit, as a script that was started by itself does.
-    runpy.run_path(script, run_name="__main__")
+    code = 0
+    try:
+        runpy.run_path(script, run_name="__main__")
+    except SystemExit as leave:
+        code = leave.code if isinstance(leave.code, int) else 0 if leave.code is None else 1
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    # As Python ends, but for taking apart the modules, which takes torch a second.
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 if __name__ == "__main__":
