@@ -1,91 +1,87 @@
-"""A rehearsal tells an honest script from one that doesn't resume, and says what differed."""
+"""The dry run on a script that trains for real, and on scripts with the faults that it is there to find."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from campc_harness.digests import Verdict, compare
-from tests.harness.attempts import Bundle
+from tests.harness.bundles import Bundle, campaign, executes, run, window
 
-Make = Callable[..., Bundle]
+SCRIPT = """
+import random
+import torch
+from campc_harness import Run
 
+torch.set_num_threads(1)
 
-def rehearse(make: Make, script: str, **params: object) -> tuple[Verdict, Bundle]:
-    one = make(script, params={"steps": 40, **params})
-    folders: dict[str, Path] = {}
-    for phase in ("first", "resume", "twin"):
-        place = one.root / ("twin" if phase == "twin" else "rehearsal")
-        attempt = one.start(CAMPC_MODE="rehearse", CAMPC_PHASE=phase, CAMPC_CHECKPOINTS=place, WHEN=phase)
-        folders[phase] = attempt.folder
-        if phase == "first":
-            attempt.until_event("checkpoint")
-            attempt.kill()
-            attempt.wait()
-        else:
-            assert attempt.wait() == 0, attempt.text()
-    return compare(folders["first"], folders["resume"], folders["twin"]), one
+class Rows(torch.utils.data.Dataset):
+    def __len__(self):
+        return 40
+    def __getitem__(self, index):
+        return torch.tensor([float(index), 1.0]) AUGMENT
 
-
-def test_an_honest_script_passes(bundle: Make) -> None:
-    verdict, one = rehearse(bundle, "trainer.py")
-    assert verdict.equal and not verdict.notes, verdict.differences
-    first, resume, twin = one.attempts
-    assert first.events("checkpoint")[0]["step"] == 3
-    assert resume.events("resume")[0]["step"] == 3 and resume.events("resume")[0]["restore_s"] > 0
-    assert twin.events("resume")[0]["step"] == 0 and not (one.root / "twin" / "step-000000006").exists()
-    assert twin.events("timing")[0]["step_s"] > 0
-    for attempt in (resume, twin):
-        evaluated = [event["step"] for event in attempt.events("metric") if "eval.loss" in event["values"]]
-        assert evaluated == [4], "run.every is true once"
+with Run.start() as run:
+    torch.manual_seed(run.seed)
+    model = torch.nn.Sequential(torch.nn.Linear(2, 8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 1))
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+    run.track(TRACKED)
+    for step, batch in run.batches(Rows(), batch_size=4, steps=run.params["steps"]):
+        loss = model(batch).pow(2).mean()
+        run.check(loss=loss)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        run.log(loss=loss)
+        EXTRA
+    (run.outputs / "predictions.csv").write_text("id,label\\n1,2\\n")
+"""
 
 
+def bundle_of(
+    path: Path, tracked: str = "model=model, optimizer=optimizer", augment: str = "", extra: str = "pass"
+) -> Bundle:
+    control = run("control", params={"steps": 20})
+    plan = campaign(
+        runs=[control],
+        windows=[executes("control", "train", control), window("home", "retrieve", last=True, to="home")],
+        preflight={"dry_run": True},
+    )
+    bundle = Bundle(path, plan, OMP_NUM_THREADS="1")
+    script = SCRIPT.replace("TRACKED", tracked).replace("AUGMENT", augment).replace("EXTRA", extra)
+    (path / "work/train.py").write_text(script)
+    return bundle
+
+
+@pytest.mark.timeout(180)
+def test_an_honest_script_passes_and_its_measurements_are_told(tmp_path: Path) -> None:
+    bundle = bundle_of(tmp_path, augment="+ torch.rand(2)")
+    done = bundle.launch("rehearse", "--cpu", check=0, timeout=120)
+    assert "passed" in done.stdout
+    assert "checkpoint { size = " in done.stdout and "; write = " in done.stdout and "; restore = " in done.stdout
+    assert "a step " in done.stdout
+    record = bundle.records("rehearsal")[0]
+    assert record["passed"] and record["plan_hash"] == "ab" * 32
+    assert not list((tmp_path / "checkpoints").glob("*")), "a rehearsal leaves no checkpoints behind"
+    bundle.foreground()
+    assert bundle.states()["control"] == "finished"
+
+
+@pytest.mark.timeout(180)
 @pytest.mark.parametrize(
-    ("fault", "words"),
+    ("fault", "found"),
     [
-        ("untracked", "after the last step the resumed state differs from the uninterrupted twin's: model.bias"),
-        ("clock", "step 4 of the twin and after resuming: generator torch differs"),
-        ("augmentation", "step 4 of the twin and after resuming: the same samples have another content"),
+        ({"augment": "+ __import__('time').time() % 7"}, "another content"),
+        ({"extra": "1 / 0"}, "ZeroDivisionError"),
     ],
+    ids=["augmentation from the clock", "a script that fails"],
 )
-def test_a_dishonest_script_is_found_out(bundle: Make, fault: str, words: str) -> None:
-    verdict, _ = rehearse(bundle, "dishonest.py", fault=fault)
-    assert not verdict.equal
-    assert any(words in difference for difference in verdict.differences), verdict.differences
-
-
-def test_nondeterministic_kernels_fail_no_honest_script(bundle: Make) -> None:
-    verdict, _ = rehearse(bundle, "dishonest.py", fault="kernel")
-    assert verdict.equal, verdict.differences
-    assert "two uninterrupted twins differ" in verdict.notes[0]
-
-
-def test_the_first_attempt_waits_to_be_killed(bundle: Make) -> None:
-    one = bundle(params={"steps": 40})
-    attempt = one.start(CAMPC_MODE="rehearse", CAMPC_PHASE="first")
-    attempt.until(lambda: (attempt.folder / "digest-0.jsonl").exists())
-    attempt.until(lambda: '"end"' in (attempt.folder / "digest-0.jsonl").read_text())
-    assert attempt.process.poll() is None
-    attempt.signal(15)
-    assert attempt.wait() == 75
-
-
-def test_the_sample_stands_in_for_the_corpus(bundle: Make) -> None:
-    corpora = [{"name": "tickets", "path": "tickets.csv", "sample": "few.csv"}]
-    one = bundle("corpus.py", corpus="tickets", corpora=corpora)
-    (one.root / "work").mkdir()
-    for name in ("tickets.csv", "few.csv"):
-        (one.root / "work" / name).write_text("id\n")
-    one.complete()
-    assert json.loads((one.outputs / "corpus.json").read_text()) == str(one.root / "work" / "tickets.csv")
-    one.complete(CAMPC_MODE="rehearse", CAMPC_PHASE="twin")
-    assert json.loads((one.outputs / "corpus.json").read_text()) == str(one.root / "work" / "few.csv")
-
-
-def test_missing_digests_are_differences(tmp_path: Path) -> None:
-    verdict = compare(tmp_path, tmp_path, tmp_path)
-    assert not verdict.equal
-    assert verdict.differences[0] == "the first attempt saved nothing"
+def test_what_would_go_wrong_is_named(tmp_path: Path, fault: dict[str, str], found: str) -> None:
+    bundle = bundle_of(tmp_path, **fault)
+    done = bundle.launch("rehearse", "--cpu", check=1, timeout=120)
+    assert "FAILED" in done.stdout
+    assert json.loads((tmp_path / "rehearsal.json").read_text())["passed"] is False
+    assert found in done.stdout
+    refused = bundle.launch("run", "--foreground", "--cpu", check=78)
+    assert "./launch.sh rehearse" in refused.stdout
