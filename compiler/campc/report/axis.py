@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from itertools import pairwise
 
 from attrs import frozen
 
@@ -95,7 +96,7 @@ def axis(busy: Iterable[tuple[float, float]], start: float, end: float, left: fl
     total = sum(high - low for low, high in merged) or (end - start)
     edges = [start, *(moment for pair in merged for moment in pair), end]
     stretches: list[tuple[float, float, bool]] = []
-    for index, (low, high) in enumerate(zip(edges, edges[1:], strict=False)):
+    for index, (low, high) in enumerate(pairwise(edges)):
         if high > low:
             idle = index % 2 == 0
             long = idle and high - low > total

@@ -40,6 +40,10 @@ def _inlines(value: Inline | Iterable[Inline]) -> tuple[Inline, ...]:
     return (value,) if isinstance(value, (str, Code, Strong, Quiet)) else tuple(value)
 
 
+def _each_inlines(items: Iterable[Inline | Iterable[Inline]]) -> tuple[tuple[Inline, ...], ...]:
+    return tuple(_inlines(item) for item in items)
+
+
 @frozen
 class Paragraph:
     text: tuple[Inline, ...] = field(converter=_inlines)
@@ -50,7 +54,7 @@ class Paragraph:
 class Items:
     """A list; ``kind`` is ``items``, or ``checks`` for boxes to tick."""
 
-    items: tuple[tuple[Inline, ...], ...] = field(converter=lambda items: tuple(_inlines(item) for item in items))
+    items: tuple[tuple[Inline, ...], ...] = field(converter=_each_inlines)
     kind: str = "items"
 
 
@@ -174,7 +178,11 @@ class Document:
     def drawings(self) -> tuple[Drawing, ...]:
         """Every chart."""
         return tuple(
-            drawing for section in self.sections for block in section.blocks if isinstance(block, Figure) for drawing in block.drawings
+            drawing
+            for section in self.sections
+            for block in section.blocks
+            if isinstance(block, Figure)
+            for drawing in block.drawings
         )
 
 

@@ -59,18 +59,32 @@ class Canvas:
         self._add("path", mark, {"d": path} | ({"stroke-dasharray": dashes} if dashes else {}))
 
     def diamond(self, mark: str, x: float, y: float, radius: float) -> None:
-        self._add("path", mark, {"d": f"M{n(x)} {n(y - radius)} L{n(x + radius)} {n(y)} L{n(x)} {n(y + radius)} L{n(x - radius)} {n(y)} Z"})
+        self._add(
+            "path",
+            mark,
+            {"d": f"M{n(x)} {n(y - radius)} L{n(x + radius)} {n(y)} L{n(x)} {n(y + radius)} L{n(x - radius)} {n(y)} Z"},
+        )
 
     def dot(self, mark: str, x: float, y: float, radius: float) -> None:
         self._add("circle", mark, {"cx": n(x), "cy": n(y), "r": n(radius)})
 
-    def text(self, mark: str, x: float, y: float, words: str, size: float = 10.5, anchor: str = "start", bold: bool = False) -> None:
+    def text(
+        self, mark: str, x: float, y: float, words: str, size: float = 10.5, anchor: str = "start", bold: bool = False
+    ) -> None:
         """Words on their base line."""
-        place = {"x": n(x), "y": n(y), "font-size": n(size), "text-anchor": anchor, "font-family": "Campaign Sans, sans-serif"}
+        place = {
+            "x": n(x),
+            "y": n(y),
+            "font-size": n(size),
+            "text-anchor": anchor,
+            "font-family": "Campaign Sans, sans-serif",
+        }
         self._add("text", mark, place | ({"font-weight": "600"} if bold else {}), words)
 
     def finish(self, title: str) -> Drawing:
-        return Drawing(self.name, title, self.width, round(self.height, 1), tuple(self.shapes), frozenset(self.patterns))
+        return Drawing(
+            self.name, title, self.width, round(self.height, 1), tuple(self.shapes), frozenset(self.patterns)
+        )
 
     def _add(self, tag: str, mark: str, place: dict[str, str], words: str = "") -> None:
         self.shapes.append(Shape(tag, (("class", mark), *place.items(), *attributes(mark)), words))
@@ -84,7 +98,9 @@ def n(value: float) -> str:
 
 def width_of(words: str, size: float = 10.5) -> float:
     """About how wide words are set, a little too wide rather than too narrow."""
-    units = sum(0.3 if letter in NARROW else 0.86 if letter in WIDE else 0.64 if letter.isupper() else 0.53 for letter in words)
+    units = sum(
+        0.3 if letter in NARROW else 0.86 if letter in WIDE else 0.64 if letter.isupper() else 0.53 for letter in words
+    )
     return units * size
 
 

@@ -88,7 +88,9 @@ class Clockwork:
     zone: dt.tzinfo
 
 
-def chart(name: str, groups: Sequence[Group], clock: Clockwork, title: str, legend: Sequence[tuple[str, str]]) -> tuple[tuple[Drawing, ...], bool]:
+def chart(
+    name: str, groups: Sequence[Group], clock: Clockwork, title: str, legend: Sequence[tuple[str, str]]
+) -> tuple[tuple[Drawing, ...], bool]:
     """The drawings of a Gantt, and whether they want a landscape page."""
     many = sum(len(group.bars) for group in groups) > ROWS_AT_MOST
     if not many:
@@ -110,21 +112,23 @@ def extent(groups: Iterable[Group]) -> tuple[list[tuple[float, float]], float, f
     return busy, min(edges, default=0.0), max(edges, default=1.0)
 
 
-def _rows(name: str, groups: Sequence[Group], clock: Clockwork, title: str, legend: Sequence[tuple[str, str]]) -> Drawing:
+def _rows(
+    name: str, groups: Sequence[Group], clock: Clockwork, title: str, legend: Sequence[tuple[str, str]]
+) -> Drawing:
     canvas = Canvas(name, PORTRAIT)
     busy, start, end = extent(groups)
     scale = axes.axis(busy, start, end, GUTTER, canvas.width - 8)
-    height = AXIS + sum(HEAD + sum(_row_height(row) for row in group.rows) for group in groups)
+    height = AXIS + sum(_head_height(group) + sum(_row_height(row) for row in group.rows) for group in groups)
     _grid(canvas, scale, clock, 0.0, height)
+    for at in scale.breaks:
+        _break(canvas, at, AXIS, height)
     y = AXIS
     for group in groups:
         _head(canvas, group, scale, y, sum(_row_height(row) for row in group.rows))
-        y += HEAD
+        y += _head_height(group)
         for row in group.rows:
             _row(canvas, row, scale, y)
             y += _row_height(row)
-    for at in scale.breaks:
-        _break(canvas, at, AXIS, height)
     canvas.height = height + 6
     _legend(canvas, legend, bool(scale.breaks))
     return canvas.finish(title)
@@ -174,12 +178,20 @@ def _beside(canvas: Canvas, mark: str, left: float, right: float, y: float, note
         canvas.text(mark, left - 5, y, fitted(note, before, 9.5), 9.5, "end")
 
 
+def _head_height(group: Group) -> float:
+    return HEAD + (ROW if group.term is not None else 0)
+
+
 def _head(canvas: Canvas, group: Group, scale: axes.Axis, y: float, below: float) -> None:
     canvas.rectangle("band", 0, y + 2, canvas.width, HEAD - 5)
-    room = scale.x(group.term.start) - 16 if group.term is not None else canvas.width - 20
-    canvas.text("ink", 6, y + 14.5, fitted(group.title, max(room, GUTTER - 14), 10.5), 10.5, bold=True)
+    ending = group.term.end_label if group.term is not None else ""
+    room = canvas.width - 24 - width_of(ending, 9.5)
+    canvas.text("ink", 6, y + 14.5, fitted(group.title, room), 10.5, bold=True)
     if group.term is not None:
-        _term(canvas, group.term, scale, y + 7, below + HEAD - 8)
+        if ending and group.term.usable_end is not None:
+            canvas.text("end-text", scale.x(group.term.usable_end) - 4, y + 14, ending, 9.5, "end")
+        canvas.text("muted", 10, y + HEAD + 10.5, "the lot")
+        _term(canvas, group.term, scale, y + HEAD + 3, below + ROW - 4)
 
 
 def _term(canvas: Canvas, term: Term, scale: axes.Axis, y: float, below: float) -> None:
@@ -197,9 +209,7 @@ def _term(canvas: Canvas, term: Term, scale: axes.Axis, y: float, below: float) 
         kept = scale.x(max(term.usable_end - term.keep_free, term.reserved))
         if term.keep_free and end > kept:
             canvas.rectangle("keep-free", kept, y, end - kept, thick)
-    canvas.line("end", end, y - 3, end, y + below)
-    if term.end_label:
-        canvas.text("end-text", end - 4, y + below, term.end_label, 9.5, "end")
+    canvas.line("end", end, y - HEAD + 2, end, y + below)
 
 
 def _grid(canvas: Canvas, scale: axes.Axis, clock: Clockwork, top: float, bottom: float) -> None:
@@ -221,7 +231,7 @@ def _legend(canvas: Canvas, entries: Sequence[tuple[str, str]], broken: bool) ->
     x, y = 6.0, canvas.height + 14
     entries = [*entries, *([("break", "a long idle stretch, drawn short")] if broken else [])]
     for mark, label in entries:
-        needed = 22 + width_of(label, 9.5) + 12
+        needed = 20 + width_of(label, 9.5) + 7
         if x + needed > canvas.width and x > 6:
             x, y = 6.0, y + 15
         _swatch(canvas, mark, x, y)
@@ -246,7 +256,9 @@ def _swatch(canvas: Canvas, mark: str, x: float, y: float) -> None:
         canvas.rectangle(mark, x, y - 8, 16, 8, 1)
 
 
-def _strips(name: str, groups: Sequence[Group], clock: Clockwork, title: str, legend: Sequence[tuple[str, str]]) -> tuple[Drawing, ...]:
+def _strips(
+    name: str, groups: Sequence[Group], clock: Clockwork, title: str, legend: Sequence[tuple[str, str]]
+) -> tuple[Drawing, ...]:
     busy, start, end = extent(groups)
     lengths = sorted(high - low for low, high in busy)
     work_start, work_end = min(low for low, _ in busy), max(high for _, high in busy)
@@ -265,12 +277,20 @@ def _strips(name: str, groups: Sequence[Group], clock: Clockwork, title: str, le
 
 
 def _strip(
-    name: str, groups: Sequence[Group], clock: Clockwork, shown: tuple[float, float], title: str, legend: Sequence[tuple[str, str]]
+    name: str,
+    groups: Sequence[Group],
+    clock: Clockwork,
+    shown: tuple[float, float],
+    title: str,
+    legend: Sequence[tuple[str, str]],
 ) -> Drawing:
     low, high = shown
     canvas = Canvas(name, LANDSCAPE)
     inside = [
-        (max(bar.start, low), min(bar.end, high)) for group in groups for bar in group.bars if bar.drawn and bar.start < high and bar.end > low
+        (max(bar.start, low), min(bar.end, high))
+        for group in groups
+        for bar in group.bars
+        if bar.drawn and bar.start < high and bar.end > low
     ]
     scale = axes.axis(inside, low, high, GUTTER, canvas.width - 8)
     lanes = [(group, lane) for group in groups for lane in group.lanes]
@@ -302,7 +322,9 @@ def _lane_bar(canvas: Canvas, bar: Bar, scale: axes.Axis, y: float, low: float, 
     _bar(canvas, bar, x1, y, max(x2 - x1 - 0.6, 1.2), 13)
     label = fitted(bar.label, x2 - x1 - 5, 9)
     if label:
-        canvas.text("on-essential" if bar.mark in ("bar-essential", "bar-stopped") else "on-pale", x1 + 3, y + 9.8, label, 9)
+        canvas.text(
+            "on-essential" if bar.mark in ("bar-essential", "bar-stopped") else "on-pale", x1 + 3, y + 9.8, label, 9
+        )
 
 
 def lanes_of(label: str, bars: Sequence[Bar]) -> tuple[Lane, ...]:

@@ -55,7 +55,14 @@ DARK = {
     "caution-tint": "#30270f",
 }
 
-SERIES = (("essential", ""), ("alarm", "6 2"), ("good", "2 2"), ("caution", "8 2 2 2"), ("muted", "1 2"), ("ink", "10 3"))
+SERIES = (
+    ("essential", ""),
+    ("alarm", "6 2"),
+    ("good", "2 2"),
+    ("caution", "8 2 2 2"),
+    ("muted", "1 2"),
+    ("ink", "10 3"),
+)
 """Ink and dashes of the lines of one chart, told apart by both."""
 
 MARKS: dict[str, dict[str, str]] = {

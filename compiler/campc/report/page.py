@@ -37,7 +37,11 @@ def _environment() -> Environment:
     import jinja2
 
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(resource("templates")), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=jinja2.FileSystemLoader(resource("templates")),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     environment.globals["mark"] = _mark
     return environment
@@ -60,7 +64,10 @@ def _style(paper: Paper) -> Markup:
     rules = [
         f":root {{ {custom_properties(LIGHT)} }}",
         f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {custom_properties(DARK)} }} }}",
-        *(_face(family, weight, style, (folder / "fonts" / f"{name}.woff2").read_bytes()) for family, weight, style, name in FACES),
+        *(
+            _face(family, weight, style, (folder / "fonts" / f"{name}.woff2").read_bytes())
+            for family, weight, style, name in FACES
+        ),
         (folder / "report.css").read_text(encoding="utf-8"),
         "@media screen {\n" + mark_rules() + "\n}",
         f"@page {{ size: {paper} }}",

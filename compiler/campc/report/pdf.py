@@ -36,13 +36,13 @@ def pdf(html: str, *, attachments: Mapping[str, bytes] | None = None) -> bytes:
     identity = hashlib.sha256(html.encode())
     for name, content in sorted((attachments or {}).items()):
         identity.update(name.encode() + b"\0" + content)
-    document = weasyprint.HTML(string=html, base_url=None, url_fetcher=_refuse).render()
+    only_data = weasyprint.URLFetcher(allowed_protocols=("data",))  # Documents are self-contained.
+    document = weasyprint.HTML(string=html, url_fetcher=only_data).render()
     if epoch.isdigit():
         document.metadata.created = document.metadata.modified = moment.strftime("%Y-%m-%dT%H:%M:%SZ")
     _declare_accessible(document.metadata)
-    written: bytes = document.write_pdf(
-        attachments=files, pdf_variant="pdf/a-3a", pdf_tags=True, pdf_identifier=identity.digest()[:16], srgb=True
-    )
+    options = {"pdf_variant": "pdf/a-3a", "pdf_tags": True, "pdf_identifier": identity.digest()[:16]}
+    written: bytes = document.write_pdf(attachments=files, **options)
     return written
 
 
@@ -52,17 +52,10 @@ def _weasyprint() -> Any:
     except ImportError as error:
         raise PdfUnavailable("WeasyPrint is not installed: pip install weasyprint") from error
     except OSError as error:
-        raise PdfUnavailable(f"The PDF needs the library Pango, which is not on this machine. On Debian or Ubuntu: {PANGO}") from error
+        raise PdfUnavailable(
+            f"The PDF needs the library Pango, which is not on this machine. On Debian or Ubuntu: {PANGO}"
+        ) from error
     return weasyprint
-
-
-def _refuse(url: str, *args: Any, **kwargs: Any) -> Any:
-    """Documents are self-contained: nothing but what they carry is ever read."""
-    if url.startswith("data:"):
-        from weasyprint.urls import default_url_fetcher
-
-        return default_url_fetcher(url, *args, **kwargs)
-    raise ValueError(f"a document refers to something outside of it: {url[:80]}")
 
 
 def _declare_accessible(metadata: DocumentMetadata) -> None:
@@ -74,7 +67,8 @@ def _declare_accessible(metadata: DocumentMetadata) -> None:
             '<rdf:Description xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" '
             'xmlns:pdfuaid="http://www.aiim.org/pdfua/ns/id/" rdf:about="" pdfuaid:part="1"/>'
         )
-        return plain(*args).replace(b"</rdf:RDF>", f"{marks}{_SCHEMA}</rdf:RDF>".encode())
+        described: bytes = plain(*args)
+        return described.replace(b"</rdf:RDF>", f"{marks}{_SCHEMA}</rdf:RDF>".encode())
 
     metadata.generate_rdf_metadata = with_accessibility
 

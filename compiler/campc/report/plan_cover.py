@@ -72,7 +72,11 @@ def _verdict_text(view: PlanView, risk: Risk | None) -> tuple[Inline, ...]:
     taxes = {package.tax for lot in view.spec.lots.values() if (package := view.spec.package_of(lot)) is not None}
     parts: list[Inline] = [f"{fit}. ", Strong(f"Commits {total}"), f", {how}; {tax_words(taxes)}. "]
     if risk is not None and risk.tiers:
-        parts.append("Chance of ending in time: " + ", ".join(f"{tier.name} {words.percent(tier.p_finish)}" for tier in risk.tiers) + ".")
+        parts.append(
+            "Chance of ending in time: "
+            + ", ".join(f"{tier.name} {words.percent(tier.p_finish)}" for tier in risk.tiers)
+            + "."
+        )
     else:
         parts.append(chance_words(view))
     return tuple(parts)
@@ -90,19 +94,33 @@ def _figures(view: PlanView) -> tuple[KeyFigure, ...]:
         if account.overrun:
             figures.append(KeyFigure(words.span(account.overrun), "over the usable end", "bad"))
         elif account.uncommitted is not None:
-            figures.append(KeyFigure(words.span(account.uncommitted), f"uncommitted, {words.span(keep)} to be kept free"))
+            figures.append(
+                KeyFigure(words.span(account.uncommitted), f"uncommitted, {words.span(keep)} to be kept free")
+            )
     elif accounts:
-        figures.append(KeyFigure(words.plural(len(accounts), "lot"), f"{words.span(sum((a.reserved for a in accounts), Fraction(0)))} reserved in all"))
+        figures.append(
+            KeyFigure(
+                words.plural(len(accounts), "lot"),
+                f"{words.span(sum((a.reserved for a in accounts), Fraction(0)))} reserved in all",
+            )
+        )
         over = sum((a.overrun for a in accounts), Fraction(0))
         free = [a.uncommitted for a in accounts if a.uncommitted is not None]
         if over:
             figures.append(KeyFigure(words.span(over), "over the usable ends", "bad"))
         elif free:
             figures.append(KeyFigure(words.span(min(free)), "uncommitted on the fullest lot"))
-    figures.append(KeyFigure(words.amounts(view.plan.costs.total, "nothing"), "committed, " + ("once" if view.all_prepaid else "as planned")))
+    figures.append(
+        KeyFigure(
+            words.amounts(view.plan.costs.total, "nothing"),
+            "committed, " + ("once" if view.all_prepaid else "as planned"),
+        )
+    )
     end = view.plan.end
     ends = view.when(end) if view.plan.start is not None else words.span(end)
-    figures.append(KeyFigure(ends, "the last window ends" if view.plan.start is not None else "after the first launch it ends"))
+    figures.append(
+        KeyFigure(ends, "the last window ends" if view.plan.start is not None else "after the first launch it ends")
+    )
     return tuple(figures)
 
 
@@ -116,10 +134,17 @@ def _schedule(view: PlanView) -> tuple[Inline, ...]:
     if len(placements) > SPELLED_OUT_AT_MOST:
         tiers = []
         for name in view.spec.tiers:
-            ends = [placement.end for placement in placements if placement.window.tier == name and not placement.window.last]
+            ends = [
+                placement.end for placement in placements if placement.window.tier == name and not placement.window.last
+            ]
             if ends:
                 tiers.append(f"{name} by {view.when(max(ends))}")
-        gates = [f"{gate.name} {view.when(view.plan.placements[gate.after].end)}" for gate in view.spec.gates.values() if gate.after in view.plan.placements]
+        placed = view.plan.placements
+        gates = [
+            f"{g.name} {view.when(placed[g.after].end)}"
+            for g in view.spec.gates.values()
+            if g.after is not None and g.after in placed
+        ]
         text = f"{view.when(start)}: {words.plural(len(placements), 'window')}, {words.listing(tiers)}"
         if gates:
             text += f"; {words.plural(len(gates), 'decision point')}: {words.listing(gates[:4])}{' and more' if len(gates) > 4 else ''}"
@@ -127,7 +152,9 @@ def _schedule(view: PlanView) -> tuple[Inline, ...]:
     parts: list[Inline] = [Strong(view.when(start)), " "]
     for index, placement in enumerate(placements):
         people = " (people)" if placement.window.on is None else ""
-        parts.append(f"{', ' if index else ''}{words.spelled(placement.name)} {words.span(placement.interval.length)}{people}")
+        parts.append(
+            f"{', ' if index else ''}{words.spelled(placement.name)} {words.span(placement.interval.length)}{people}"
+        )
         for _ in view.gates_after(placement.name):
             parts += [", ", Strong(f"decision point {view.clock_only(placement.end, start)}")]
     return (*parts, "; ", *closing)
@@ -166,7 +193,11 @@ def _room(view: PlanView, drops: Sequence[Drop]) -> tuple[Inline, ...]:
     following = view.next_package()
     if following is not None:
         package = view.spec.packages.get(following.package)
-        length = words.days(package.duration.seconds) if package is not None and package.duration is not None else following.package
+        length = (
+            words.days(package.duration.seconds)
+            if package is not None and package.duration is not None
+            else following.package
+        )
         verb = "costs" if length.endswith("1 day") else "cost"
         parts.append(f"{length.capitalize()} {verb} {words.money(following.price)} ({following.package}).")
     return (" ".join(parts) or "No decision point gives anything up.",)

@@ -3,7 +3,21 @@
 from __future__ import annotations
 
 from campc.report import words
-from campc.report.blocks import Block, Cell, Paragraph, Row, Section, Strong, Subheading, Table, code, columns, number, quiet, row
+from campc.report.blocks import (
+    Block,
+    Cell,
+    Paragraph,
+    Row,
+    Section,
+    Strong,
+    Subheading,
+    Table,
+    code,
+    columns,
+    number,
+    quiet,
+    row,
+)
 from campc.report.plan_view import PlanView
 from campc.report.whatif import Drop, needed_runs
 from campc.schedule.plan import CheckpointRow
@@ -60,7 +74,9 @@ def _details(view: PlanView) -> Table:
                 code(params) if params else quiet("none"),
                 code(run.corpus) if run.corpus else quiet(words.NOT_STATED),
                 number(f"{run.steps.count:,}" if run.steps is not None else words.NOT_STATED),
-                number(words.size(run.memory) if run.memory is not None else words.UNKNOWN, words.plural(run.gpus, "GPU")),
+                number(
+                    words.size(run.memory) if run.memory is not None else words.UNKNOWN, words.plural(run.gpus, "GPU")
+                ),
                 code(run.base, run.kind) if run.base else Cell(run.kind),
             )
         )
@@ -89,7 +105,12 @@ def _outcomes(view: PlanView, drops: tuple[Drop, ...]) -> Table:
             )
         )
     heads = columns("Outcome", "*Holds where", "*Conclusion", "Needs", "After the drops")
-    return Table("outcomes-table", "Outcomes, in the order in which they are tested: the first that holds is the answer", heads, tuple(rows))
+    return Table(
+        "outcomes-table",
+        "Outcomes, in the order in which they are tested: the first that holds is the answer",
+        heads,
+        tuple(rows),
+    )
 
 
 def rules(view: PlanView) -> Section:
@@ -97,7 +118,11 @@ def rules(view: PlanView) -> Section:
     blocks: list[Block] = []
     if view.spec.stops:
         rows = tuple(_rule(rule) for rule in view.spec.stops.values())
-        blocks.append(Table("stops-table", "Rules that end a run", columns("Rule", "*When", "From", "For", "Runs", "*Because"), rows))
+        blocks.append(
+            Table(
+                "stops-table", "Rules that end a run", columns("Rule", "*When", "From", "For", "Runs", "*Because"), rows
+            )
+        )
     else:
         blocks.append(Paragraph("No rule that ends a run is declared."))
     if view.spec.watches:
@@ -132,7 +157,8 @@ def _amount(value: Duration | Steps | None) -> str:
 
 
 def _policy(policies: dict[str, Checkpoint]) -> Table:
-    rows, seen = [], []
+    rows: list[Row] = []
+    seen: list[Checkpoint] = []
     for policy in policies.values():
         if any(policy is other for other in seen):
             continue
@@ -142,7 +168,10 @@ def _policy(policies: dict[str, Checkpoint]) -> Table:
             row(
                 Cell("all runs") if len(names) == len(policies) else code(", ".join(names)),
                 Cell(_amount(policy.every)),
-                code(policy.to or words.NOT_STATED, "survives the machine" if policy.is_outside else "lost with the machine"),
+                code(
+                    policy.to or words.NOT_STATED,
+                    "survives the machine" if policy.is_outside else "lost with the machine",
+                ),
                 Cell(f"{policy.keep} newest", note=f"and the best by {policy.keep_best}" if policy.keep_best else ""),
                 number(words.size(policy.size)),
                 number(words.span(policy.write.seconds if policy.write is not None else None)),
@@ -159,7 +188,15 @@ def _arithmetic(view: PlanView) -> list[Block]:
     if not known:
         return []
     rows = tuple(_arithmetic_row(line) for line in known)
-    heads = columns("Run", "#Every", "#Optimum (Young)", "#Optimum (Daly)", "#Overhead", "#Expected loss at an interruption", "#Room needed")
+    heads = columns(
+        "Run",
+        "#Every",
+        "#Optimum (Young)",
+        "#Optimum (Daly)",
+        "#Overhead",
+        "#Expected loss at an interruption",
+        "#Room needed",
+    )
     tail = (
         "Expected loss = every ÷ 2 + restore. Optimum by Young: √(2 · write · M), M the mean time between interruptions; Daly's adds the higher terms. "
         "Overhead = write ÷ (every + write). Room = size × (kept + best + the one being written)."

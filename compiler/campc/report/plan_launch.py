@@ -6,7 +6,22 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from campc.report import words
-from campc.report.blocks import Block, Cell, Column, Inline, Items, Paragraph, Section, Strong, Table, code, columns, number, quiet, row
+from campc.report.blocks import (
+    Block,
+    Cell,
+    Column,
+    Inline,
+    Items,
+    Paragraph,
+    Section,
+    Strong,
+    Table,
+    code,
+    columns,
+    number,
+    quiet,
+    row,
+)
 from campc.report.plan_view import PlanView
 from campc.schedule.plan import Risk
 
@@ -22,7 +37,9 @@ def risk(view: PlanView, computed: Risk | None) -> Section:
         for tier in computed.tiers:
             p50, p90 = (view.when(Fraction(round(moment))) for moment in (tier.p50, tier.p90))
             rows.append(row(tier.name, number(words.percent(tier.p_finish)), number(p50), number(p90)))
-        heads = columns("Tier", "#Ends before the usable end", "#Ends by, in half of all cases", "#Ends by, in nine of ten")
+        heads = columns(
+            "Tier", "#Ends before the usable end", "#Ends by, in half of all cases", "#Ends by, in nine of ten"
+        )
         tail = f"{computed.samples:,} seeded samples, {computed.distribution} distribution over the low, likely and high estimates; the planned order kept."
         blocks.append(Table("risk-table", "How likely it is to end in time", heads, tuple(rows), tail))
     else:
@@ -38,11 +55,20 @@ def risk(view: PlanView, computed: Risk | None) -> Section:
         if package is None:
             continue
         if package.interruptible:
-            rate = f"interrupted {package.interruptions}" if package.interruptions is not None else "how often is not stated"
+            rate = (
+                f"interrupted {package.interruptions}"
+                if package.interruptions is not None
+                else "how often is not stated"
+            )
             notice = words.span(package.notice.seconds) if package.notice is not None else words.NOT_STATED
             items.append((Strong(f"{lot.name} may be taken away: "), f"{rate}, notice {notice}."))
         if package.ends_early.seconds:
-            items.append((Strong(f"{lot.name}: "), f"the machine is taken {words.span(package.ends_early.seconds)} before the end of the lot."))
+            items.append(
+                (
+                    Strong(f"{lot.name}: "),
+                    f"the machine is taken {words.span(package.ends_early.seconds)} before the end of the lot.",
+                )
+            )
     if items:
         blocks.append(Items(tuple(items)))
     return Section("risk", "Risk and assumptions", tuple(blocks), 6)
@@ -71,17 +97,25 @@ def preflight(view: PlanView) -> Section:
         ("Budget alert at the vendor", given.budget_alert if given else None),
     ):
         items.append((Strong(f"{label}: "), words.sentence(text) if text else "not confirmed."))
-    rehearsal = "required before the launch: launch.sh rehearse." if given is not None and given.dry_run else "not required by the plan."
+    rehearsal = (
+        "required before the launch: launch.sh rehearse."
+        if given is not None and given.dry_run
+        else "not required by the plan."
+    )
     items.append((Strong("Full dry run: "), rehearsal))
     for lot in spec.lots.values():
-        items.append((Strong(f"Order of {lot.name}: "), words.sentence(lot.order) if lot.order else "reference not stated."))
+        items.append(
+            (Strong(f"Order of {lot.name}: "), words.sentence(lot.order) if lot.order else "reference not stated.")
+        )
     if spec.campaign.requirements:
         items.append((Strong("Requirements: "), f"{spec.campaign.requirements} installed on the machine."))
     if spec.campaign.secrets:
         items.append((Strong("Secrets set on the machine: "), f"{words.listing(spec.campaign.secrets)}."))
     if spec.shutdown is not None:
         away = f"; from outside by “{spec.shutdown.elsewhere}”" if spec.shutdown.elsewhere else "; not from outside"
-        when = {"always": "at every end", "finished": "when finished", "deadline": "at the deadline"}[spec.shutdown.when]
+        when = {"always": "at every end", "finished": "when finished", "deadline": "at the deadline"}[
+            spec.shutdown.when
+        ]
         items.append((Strong("Shut down: "), f"{when}, by “{spec.shutdown.command}”{away}."))
     else:
         items.append((Strong("Shut down: "), "not stated; somebody must release the machine."))
@@ -93,12 +127,21 @@ def unknowns(view: PlanView) -> Section:
     rows = []
     for unknown in view.spec.unknowns.values():
         placed = view.plan.placements.get(unknown.settled_by or "")
-        settled = code(unknown.settled_by, f"ends {view.when(placed.end)}" if placed is not None else "") if unknown.settled_by else quiet("nothing")
+        settled = (
+            code(unknown.settled_by, f"ends {view.when(placed.end)}" if placed is not None else "")
+            if unknown.settled_by
+            else quiet("nothing")
+        )
         rows.append(row(code(unknown.name), Cell(unknown.question or words.NOT_STATED), settled))
     if not rows:
         return Section("unknowns", "Unknowns", (Paragraph("None is declared."),), 10)
     heads = columns("Unknown", "*Question", "Settled by")
-    return Section("unknowns", "Unknowns", (Table("unknowns-table", "What isn't known yet, and what settles it", heads, tuple(rows)),), 10)
+    return Section(
+        "unknowns",
+        "Unknowns",
+        (Table("unknowns-table", "What isn't known yet, and what settles it", heads, tuple(rows)),),
+        10,
+    )
 
 
 def appendix(view: PlanView, allowed: tuple[Allowed, ...], hashes: Mapping[str, str]) -> Section:
@@ -106,7 +149,15 @@ def appendix(view: PlanView, allowed: tuple[Allowed, ...], hashes: Mapping[str, 
     blocks: list[Block] = []
     if allowed:
         rows = tuple(row(code(item[0]), Cell(item[1]), Cell(item[2])) for item in allowed)
-        blocks.append(Table("allowed-table", "Warnings that were accepted", columns("Code", "*Warning", "*Accepted because"), rows, dense=True))
+        blocks.append(
+            Table(
+                "allowed-table",
+                "Warnings that were accepted",
+                columns("Code", "*Warning", "*Accepted because"),
+                rows,
+                dense=True,
+            )
+        )
     else:
         blocks.append(Paragraph("No warning was accepted."))
     if view.spec.corpora:
@@ -149,5 +200,13 @@ def _utc(view: PlanView) -> Table:
                     number(words.utc(end)),
                 )
             )
-    heads = (Column("Window", wide=True), Column("Starts, local", True), Column("Ends, local", True), Column("Starts, UTC", True), Column("Ends, UTC", True))
-    return Table("utc-table", f"The same times in UTC, beside local ones ({view.zone_words})", heads, tuple(rows), dense=True)
+    heads = (
+        Column("Window", wide=True),
+        Column("Starts, local", True),
+        Column("Ends, local", True),
+        Column("Starts, UTC", True),
+        Column("Ends, UTC", True),
+    )
+    return Table(
+        "utc-table", f"The same times in UTC, beside local ones ({view.zone_words})", heads, tuple(rows), dense=True
+    )

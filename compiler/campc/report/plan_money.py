@@ -5,7 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from campc.report import words
-from campc.report.blocks import Block, Cell, Items, Paragraph, Row, Section, Strong, Table, code, columns, number, quiet, row
+from campc.report.blocks import (
+    Block,
+    Cell,
+    Items,
+    Paragraph,
+    Row,
+    Section,
+    Strong,
+    Table,
+    code,
+    columns,
+    number,
+    quiet,
+    row,
+)
 from campc.report.plan_view import PlanView, package_words, tax_words
 from campc.schedule.plan import PackageRow
 from campc.schema.results import Ratio
@@ -18,7 +32,16 @@ def packages(view: PlanView) -> Section:
     blocks: list[Block] = []
     if view.plan.packages:
         rows = tuple(_package(view, line) for line in view.plan.packages)
-        heads = columns("Package", "What it is", "#Price", "#Reserved", "#Uncommitted", "#Over", "Covers the schedule", "Source of the price")
+        heads = columns(
+            "Package",
+            "What it is",
+            "#Price",
+            "#Reserved",
+            "#Uncommitted",
+            "#Over",
+            "Covers the schedule",
+            "Source of the price",
+        )
         tail = "The schedule is placed again on one lot of each package of the same GPU, begun at the same time; covering includes what is to be kept free."
         blocks.append(Table("packages-table", "Packages compared; the chosen one in bold", heads, rows, tail))
     else:
@@ -46,7 +69,8 @@ def _package(view: PlanView, line: PackageRow) -> Row:
 def _two_lots(view: PlanView) -> str:
     lots = len(view.spec.lots)
     opening = "This plan uses one lot." if lots == 1 else f"This plan uses {lots} lots."
-    return f"{opening} A further lot is a further machine: independent variants can run on it side by side, but no single run gets shorter, and memories are not merged."
+    further = "A further lot is a further machine: independent variants can run on it side by side"
+    return f"{opening} {further}, but no single run gets shorter, and memories are not merged."
 
 
 def budget(view: PlanView) -> Section:
@@ -56,16 +80,33 @@ def budget(view: PlanView) -> Section:
     for account in view.accounts:
         package = view.package(account.lot)
         billed = package is not None and isinstance(package.price, MoneyRate)
-        what = f"{words.span(account.reserved)} at {words.money(package.price)}" if billed and package is not None else package_words(package)
+        what = (
+            f"{words.span(account.reserved)} at {words.money(package.price)}"
+            if billed and package is not None
+            else package_words(package)
+        )
         tax = f"tax {package.tax}" if package is not None and package.tax != "unknown" else "tax not stated"
         rows.append(row(code(account.lot), Cell("rental"), Cell(what, note=tax), number(words.money(account.price))))
     for expense in spec.expenses.values():
         note = "estimate" if expense.estimate else "fixed"
-        rows.append(row(code(expense.name), Cell("expense"), Cell(expense.covers or words.NOT_STATED, note=note), number(words.money(expense.amount))))
-    sums: list[tuple[str, Sequence[Money]]] = [("Rental", costs.rental), ("Other expenses", costs.expenses), ("Committed in all", costs.total)]
+        rows.append(
+            row(
+                code(expense.name),
+                Cell("expense"),
+                Cell(expense.covers or words.NOT_STATED, note=note),
+                number(words.money(expense.amount)),
+            )
+        )
+    sums: list[tuple[str, Sequence[Money]]] = [
+        ("Rental", costs.rental),
+        ("Other expenses", costs.expenses),
+        ("Committed in all", costs.total),
+    ]
     for label, values in sums:
         rows.append(row(label, "", "", number(words.amounts(values)), emphasis=label == "Committed in all"))
-    blocks: list[Block] = [Table("costs-table", "What is committed", columns("Item", "Kind", "*What for", "#Amount"), tuple(rows))]
+    blocks: list[Block] = [
+        Table("costs-table", "What is committed", columns("Item", "Kind", "*What for", "#Amount"), tuple(rows))
+    ]
     blocks.append(Items(tuple(_limits(view))))
     return Section("budget", "Budget", tuple(blocks), 7)
 
@@ -85,7 +126,9 @@ def _limits(view: PlanView) -> list[str]:
         else:
             lines.append(f"Alert at {budget.alert}.")
     if view.spec.lots and view.all_prepaid:
-        lines.append("The rental has one price for its period: it is spent when the lot begins, however much of it is used.")
+        lines.append(
+            "The rental has one price for its period: it is spent when the lot begins, however much of it is used."
+        )
     if campaign.rates:
         rates = words.listing(f"1 {currency} = {money}" for currency, money in campaign.rates.items())
         lines.append(f"Rates declared: {rates}; source: {campaign.rates_source or words.NOT_STATED}.")
@@ -128,7 +171,11 @@ def _ratio(view: PlanView, ratio: Ratio) -> Paragraph:
     if planned is None or not planned.defined:
         value = "undefined as planned"
     elif planned.expected is None:
-        value = "not computed, because the cost has several currencies" if planned.count else "not computed, because no number is expected"
+        value = (
+            "not computed, because the cost has several currencies"
+            if planned.count
+            else "not computed, because no number is expected"
+        )
     else:
         value = f"{words.money(planned.expected)} if {planned.count} are accepted"
     return Paragraph((head, Strong(value), f". If none is: undefined. {words.sentence(ratio.if_none)}"))

@@ -22,7 +22,9 @@ def timeline(view: PlanView) -> Section:
     """The Gantt, what each gate leads to, and the accounts of the lots."""
     groups = tuple(_groups(view))
     drawings, wide = chart("timeline", groups, view.clock, _alternative(view), _legend(view, groups))
-    figure = Figure("timeline-chart", f"Timeline by lot and GPU. Times: {view.zone_words}.", drawings, wide, table="windows-table")
+    figure = Figure(
+        "timeline-chart", f"Timeline by lot and GPU. Times: {view.zone_words}.", drawings, wide, table="windows-table"
+    )
     blocks: list[Block] = [figure]
     if view.spec.gates:
         blocks.append(_gates(view))
@@ -82,7 +84,10 @@ def _groups(view: PlanView) -> list[Group]:
     for account in view.accounts:
         lot = view.spec.lots[account.lot]
         package = view.package(account.lot)
-        on_lot = sorted(view.plan.on_lot(account.lot), key=lambda p: (p.gpus[:1], p.start) if _several(view, account.lot) else ((), p.start))
+        on_lot = sorted(
+            view.plan.on_lot(account.lot),
+            key=lambda p: (p.gpus[:1], p.start) if _several(view, account.lot) else ((), p.start),
+        )
         bars = [_bar(view, placement) for placement in on_lot]
         gpus = package.gpus if package is not None else 1
         lanes: list[Lane] = []
@@ -91,7 +96,9 @@ def _groups(view: PlanView) -> list[Group]:
             label = account.lot if gpus == 1 else f"{account.lot} GPU {index}"
             lanes += lanes_of(label, mine) or (Lane(label, ()),)
         title = f"{account.lot}: {package_words(package)}"
-        groups.append(Group(title, _with_gates(view, on_lot, bars), tuple(lanes), _term(view, account, lot.keep_free.seconds)))
+        groups.append(
+            Group(title, _with_gates(view, on_lot, bars), tuple(lanes), _term(view, account, lot.keep_free.seconds))
+        )
     return groups
 
 
@@ -106,10 +113,19 @@ def _bar(view: PlanView, placement: Placement) -> Bar:
     label = window.name
     if window.on is not None and _several(view, window.on.lot) and window.on.low is not None:
         label += f" [{window.on.low}]" if window.on.low == window.on.high else f" [{window.on.low}–{window.on.high}]"
-    return Bar(label, float(placement.start), float(placement.end), mark, placement.critical, note=words.span(placement.interval.length))
+    return Bar(
+        label,
+        float(placement.start),
+        float(placement.end),
+        mark,
+        placement.critical,
+        note=words.span(placement.interval.length),
+    )
 
 
-def _with_gates(view: PlanView, placements: tuple[Placement, ...] | list[Placement], bars: list[Bar]) -> tuple[Bar | Diamond, ...]:
+def _with_gates(
+    view: PlanView, placements: tuple[Placement, ...] | list[Placement], bars: list[Bar]
+) -> tuple[Bar | Diamond, ...]:
     found: list[Bar | Diamond] = []
     for placement, bar in zip(placements, bars, strict=True):
         found.append(bar)
@@ -119,7 +135,9 @@ def _with_gates(view: PlanView, placements: tuple[Placement, ...] | list[Placeme
 
 def _ways(gate: Gate) -> str:
     dropped = (*gate.drops.tiers, *gate.drops.windows)
-    other = f"drop {words.listing(dropped)}" if gate.otherwise == "reduce" and dropped else gate.otherwise or words.UNKNOWN
+    other = (
+        f"drop {words.listing(dropped)}" if gate.otherwise == "reduce" and dropped else gate.otherwise or words.UNKNOWN
+    )
     return f"go on, or {other}"
 
 
@@ -166,25 +184,40 @@ def _accounts(view: PlanView) -> Table:
                 number(view.when(account.start)),
                 number(view.when(account.usable_end)) if account.usable_end is not None else quiet("no end"),
                 number(words.span(account.reserved)),
-                number(words.span(account.uncommitted)) if account.uncommitted is not None else quiet("none, billed by time"),
+                number(words.span(account.uncommitted))
+                if account.uncommitted is not None
+                else quiet("none, billed by time"),
                 number(words.span(lot.keep_free.seconds)),
                 Cell(over, "bad" if account.overrun else "quiet"),
                 number(words.span(account.busy)),
             )
         )
-    labels = ("Lot", "#From", "#Usable until", "#Reserved", "#Uncommitted", "#Of it to keep free", "#Overrun", "#GPU time occupied")
+    labels = (
+        "Lot",
+        "#From",
+        "#Usable until",
+        "#Reserved",
+        "#Uncommitted",
+        "#Of it to keep free",
+        "#Overrun",
+        "#GPU time occupied",
+    )
     heads = tuple(Column(label.lstrip("#"), label.startswith("#")) for label in labels)
     return Table("accounts-table", "The account of each lot", heads, tuple(rows))
 
 
 def _alternative(view: PlanView) -> str:
     plan = view.plan
-    parts = [f"Timeline of {words.plural(len(plan.placements), 'window')} from {view.when(Fraction(0))} to {view.when(plan.end)}."]
+    parts = [
+        f"Timeline of {words.plural(len(plan.placements), 'window')} from {view.when(Fraction(0))} to {view.when(plan.end)}."
+    ]
     for account in view.accounts:
         names = words.listing(placement.name for placement in plan.on_lot(account.lot)[:24])
         parts.append(f"On {account.lot}: {names}; {words.span(account.reserved)} reserved.")
         if account.usable_end is not None:
-            parts.append(f"Its usable end is {view.when(account.usable_end)}, {words.span(account.uncommitted)} are uncommitted.")
+            parts.append(
+                f"Its usable end is {view.when(account.usable_end)}, {words.span(account.uncommitted)} are uncommitted."
+            )
     people = view.people()
     if people:
         parts.append(f"People: {words.listing(placement.name for placement in people[:24])}.")
@@ -201,5 +234,9 @@ def _legend(view: PlanView, groups: tuple[Group, ...]) -> list[tuple[str, str]]:
     used |= {"reserved"} if terms else set()
     for term in terms:
         if term.usable_end is not None:
-            used |= {"end"} | ({"overrun"} if term.reserved > term.usable_end else {"tail"}) | ({"keep-free"} if term.keep_free else set())
+            used |= (
+                {"end"}
+                | ({"overrun"} if term.reserved > term.usable_end else {"tail"})
+                | ({"keep-free"} if term.keep_free else set())
+            )
     return [(mark, label) for mark, label in LEGEND if mark in used]

@@ -106,7 +106,11 @@ class PlanView:
         larger = [
             row
             for row in self.plan.packages
-            if row.covers and not row.chosen and row.price is not None and row.price.currency in currency and (row.uncommitted or 0) > have
+            if row.covers
+            and not row.chosen
+            and row.price is not None
+            and row.price.currency in currency
+            and (row.uncommitted or 0) > have
         ]
         return min(larger, key=lambda row: row.price.amount if row.price is not None else Fraction(0), default=None)
 

@@ -56,7 +56,11 @@ def dropped_windows(spec: Spec, gate: Gate) -> list[str]:
     stays."""
     tiers, names = set(gate.drops.tiers), set(gate.drops.windows)
     over = _before(spec.windows, gate.after)
-    gone = {name for name, window in spec.windows.items() if (name in names or window.tier in tiers) and name not in over and not window.last}
+    gone = {
+        name
+        for name, window in spec.windows.items()
+        if (name in names or window.tier in tiers) and name not in over and not window.last
+    }
     changed = True
     while changed:
         changed = False
@@ -93,7 +97,9 @@ def needed_runs(condition: Condition | None) -> frozenset[str]:
     """The runs whose metrics a condition names."""
     if condition is None:
         return frozenset()
-    return frozenset(_runs(condition.expression)) | frozenset(use.run for use in condition.metrics if use.run is not None)
+    return frozenset(_runs(condition.expression)) | frozenset(
+        use.run for use in condition.metrics if use.run is not None
+    )
 
 
 def _runs(part: Any) -> set[str]:

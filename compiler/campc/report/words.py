@@ -37,9 +37,9 @@ def span(seconds: Fraction | float | int | None) -> str:
     hours, rest = divmod(whole, HOUR)
     minutes, left = divmod(rest, MINUTE)
     if hours >= 100:
-        minutes, left = Fraction(round(rest / MINUTE)), Fraction(0)
+        minutes, left = round(rest / MINUTE), Fraction(0)
         if minutes == 60:
-            hours, minutes = hours + 1, Fraction(0)
+            hours, minutes = hours + 1, 0
     parts = [f"{hours:,} h"] if hours else []
     if minutes:
         parts.append(f"{minutes} min")
