@@ -102,7 +102,7 @@ run control {{
   script  = "train.py"
   seed    = 1
   params  = {{ {params} }}
-  steps   = 1000
+  steps   = 1000 steps
   metrics = [loss, {a.metric}]
   kind    = full
 }}
