@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 
+SPEC = Path(__file__).resolve().parent.parent / "specs" / "schedule.campaign"
+
+
 @dataclass(frozen=True)
 class Fault:
     """A mistake: its story, the edits that make it (what stands there, what instead), and the code that campc must find."""
@@ -46,18 +49,18 @@ BROKEN = (
 )
 
 
-def break_spec(spec: Path, fault: Fault, folder: Path) -> Path:
-    """Write `spec` with the fault, and the catalogs that it uses, into `folder`; the new file's path.
+def break_spec(fault: Fault, folder: Path) -> Path:
+    """Write the schedule with the fault, and the catalogs that it uses, into `folder`; the new file's path.
 
     Raises:
         ValueError: the text that the fault replaces does not stand in the spec exactly once.
     """
-    text = spec.read_text(encoding="utf-8")
+    text = SPEC.read_text(encoding="utf-8")
     for old, new in fault.edits:
         if text.count(old) != 1:
-            raise ValueError(f"{spec.name}: {old!r} stands there {text.count(old)} times, not once")
+            raise ValueError(f"{SPEC.name}: {old!r} stands there {text.count(old)} times, not once")
         text = text.replace(old, new)
-    shutil.copytree(spec.parent / "catalogs", folder / "catalogs", dirs_exist_ok=True)
+    shutil.copytree(SPEC.parent / "catalogs", folder / "catalogs", dirs_exist_ok=True)
     broken = folder / f"{fault.name}.campaign"
     broken.write_text(text, encoding="utf-8")
     return broken
