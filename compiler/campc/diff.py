@@ -48,7 +48,7 @@ class Change:
     """One difference; ``old`` or ``new`` is None where it wasn't there."""
 
     section: str
-    """``window``, ``lot``, ``stop`` …; ``end`` and ``cost`` for what they come to."""
+    """``window``, ``lot``, ``stop`` …; ``start``, ``end`` and ``cost`` for what they come to."""
     name: str
     what: str
     old: str | None
@@ -75,7 +75,10 @@ class Difference:
     def increase(self) -> tuple[Money, ...]:
         """How much more the new one costs, a currency; less is negative."""
         old, new = ({money.currency: money.amount for money in side} for side in (self.old_cost, self.new_cost))
-        grown = {currency: new.get(currency, Fraction(0)) - old.get(currency, Fraction(0)) for currency in sorted({*old, *new})}
+        grown = {
+            currency: new.get(currency, Fraction(0)) - old.get(currency, Fraction(0))
+            for currency in sorted({*old, *new})
+        }
         return tuple(Money(amount, currency) for currency, amount in grown.items() if amount)
 
     def exceeds(self, most: Money) -> bool:
@@ -88,7 +91,10 @@ def compare(old: Tree, new: Tree) -> Difference:
     changes: list[Change] = [*_end(old, new), *_cost(old, new)]
     for section in _NAMED:
         changes += _merged(_section(section, _by_name(old, section), _by_name(new, section)))
-    changes += _moves(old, new)
+        if section == "lots":
+            changes += _margins(old, new)
+        elif section == "windows":
+            changes += _moves(old, new)
     for section in _SINGLE:
         changes += _fields(section, "", old.get(section) or {}, new.get(section) or {}, _DERIVED.get(section, ()))
     for section in _UNNAMED:
@@ -100,14 +106,18 @@ def _end(old: Tree, new: Tree) -> Iterator[Change]:
     before, after = _last_end(old), _last_end(new)
     starts = [str(side["campaign"].get("start") or "T+0") for side in (old, new)]
     if starts[0] != starts[1]:
-        yield Change("end", "start", "of the campaign", *starts)
+        yield Change("start", "", "", *starts)
     if before != after:
-        yield Change("end", "end", "after the start", format_duration(before), format_duration(after), _signed(after - before))
+        yield Change("end", "", "", format_duration(before), format_duration(after), _signed(after - before))
+
+
+def _margins(old: Tree, new: Tree) -> Iterator[Change]:
+    """How much of each lot is left over."""
     for name, (lot, other) in _pairs(_by_name(old, "lots"), _by_name(new, "lots")):
         if lot is not None and other is not None:
             free, left = _uncommitted(old, lot), _uncommitted(new, other)
             if free != left and free is not None and left is not None:
-                yield Change("end", name, "uncommitted", _margin(free), _margin(left), _signed(left - free))
+                yield Change("lot", name, "uncommitted", _margin(free), _margin(left), _signed(left - free))
 
 
 def _cost(old: Tree, new: Tree) -> Iterator[Change]:
@@ -115,7 +125,9 @@ def _cost(old: Tree, new: Tree) -> Iterator[Change]:
         before, after = _total(old, sections), _total(new, sections)
         if before != after:
             grown = Difference((), Fraction(0), Fraction(0), before, after).increase
-            difference = ", ".join(f"{'+' if money.amount > 0 else '−'}{money * (1 if money.amount > 0 else -1)}" for money in grown)
+            difference = ", ".join(
+                f"{'+' if money.amount > 0 else '−'}{money * (1 if money.amount > 0 else -1)}" for money in grown
+            )
             yield Change("cost", kind, "", _amounts(before), _amounts(after), difference or None)
 
 
@@ -130,18 +142,27 @@ def _section(section: str, old: Mapping[str, Tree], new: Mapping[str, Tree]) -> 
             yield from _fields(word, name, before, after, _DERIVED.get(section, ()))
 
 
-def _fields(section: str, name: str, old: Tree, new: Tree, skip: Sequence[str] = (), prefix: str = "") -> Iterator[Change]:
+def _fields(
+    section: str, name: str, old: Tree, new: Tree, skip: Sequence[str] = (), prefix: str = ""
+) -> Iterator[Change]:
     for key in dict.fromkeys([*old, *new]):
         before, after = old.get(key), new.get(key)
         if key in skip or before == after:
             continue
-        if key == "package" and isinstance(before, dict) and isinstance(after, dict) and before.get("name") != after.get("name"):
+        if (
+            key == "package"
+            and isinstance(before, dict)
+            and isinstance(after, dict)
+            and before.get("name") != after.get("name")
+        ):
             yield Change(section, name, "package", str(before.get("name")), str(after.get("name")))
         elif _is_group(before) and _is_group(after):
             yield from _fields(section, name, before, after, (), f"{prefix}{key}.")
         else:
             what = f"{prefix}{key}"
-            yield Change(section, name, _label(what), _shown(what, before), _shown(what, after), _gap(what, before, after))
+            yield Change(
+                section, name, _label(what), _shown(what, before), _shown(what, after), _gap(what, before, after)
+            )
 
 
 def _moves(old: Tree, new: Tree) -> Iterator[Change]:
@@ -152,12 +173,17 @@ def _moves(old: Tree, new: Tree) -> Iterator[Change]:
             shifts.setdefault(_exact(after["start_s"]) - _exact(before["start_s"]), []).append(name)
     for shift, names in shifts.items():
         later = "later" if shift > 0 else "earlier"
-        yield Change("window", ", ".join(names), "starts", None, f"{format_duration(abs(shift))} {later}", _signed(shift))
+        yield Change(
+            "window", ", ".join(names), "starts", None, f"{format_duration(abs(shift))} {later}", _signed(shift)
+        )
 
 
 def _unnamed(section: str, old: Iterable[Tree], new: Iterable[Tree]) -> Iterator[Change]:
     skip = _DERIVED.get(section, ())
-    sides = [{json.dumps({k: v for k, v in block.items() if k not in skip}, sort_keys=True): block for block in side} for side in (old, new)]
+    sides = [
+        {json.dumps({k: v for k, v in block.items() if k not in skip}, sort_keys=True): block for block in side}
+        for side in (old, new)
+    ]
     word = _SINGULAR.get(section, section)
     for key, block in sides[0].items():
         if key not in sides[1]:
@@ -174,7 +200,14 @@ def _merged(changes: Iterable[Change]) -> Iterator[Change]:
         groups.setdefault((change.section, change.what, change.old, change.new), []).append(change)
     for alike in groups.values():
         first = alike[0]
-        yield Change(first.section, ", ".join(change.name for change in alike), first.what, first.old, first.new, first.difference)
+        yield Change(
+            first.section,
+            ", ".join(change.name for change in alike),
+            first.what,
+            first.old,
+            first.new,
+            first.difference,
+        )
 
 
 def _pairs(old: Mapping[str, Tree], new: Mapping[str, Tree]) -> Iterator[tuple[str, tuple[Tree | None, Tree | None]]]:
@@ -206,7 +239,11 @@ def _total(tree: Tree, sections: Sequence[str] = ("lots", "expenses")) -> tuple[
     blocks = [block for section in sections for block in tree.get(section) or []]
     amounts = [_money(block.get("price") or block.get("amount")) for block in blocks]
     campaign = tree["campaign"]
-    rates = {currency: rate for currency, value in (campaign.get("rates") or {}).items() if (rate := _money(value)) is not None}
+    rates = {
+        currency: rate
+        for currency, value in (campaign.get("rates") or {}).items()
+        if (rate := _money(value)) is not None
+    }
     return total((amount for amount in amounts if amount is not None), rates, campaign.get("currency"))
 
 
@@ -221,7 +258,12 @@ def _amounts(amounts: Sequence[Money]) -> str:
 
 
 def _is_group(value: Any) -> bool:
-    return isinstance(value, dict) and "amount" not in value and "expr" not in value and set(value) != {"low_s", "likely_s", "high_s"}
+    return (
+        isinstance(value, dict)
+        and "amount" not in value
+        and "expr" not in value
+        and set(value) != {"low_s", "likely_s", "high_s"}
+    )
 
 
 def _label(what: str) -> str:
@@ -258,9 +300,13 @@ def _shown(what: str, value: Any) -> str | None:
 
 def _gap(what: str, old: Any, new: Any) -> str | None:
     if isinstance(old, dict) and isinstance(new, dict) and "likely_s" in old and "likely_s" in new:
-        return _signed(_exact(new["likely_s"]) - _exact(old["likely_s"])) if old["likely_s"] != new["likely_s"] else None
+        return (
+            _signed(_exact(new["likely_s"]) - _exact(old["likely_s"])) if old["likely_s"] != new["likely_s"] else None
+        )
     numbers = all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in (old, new))
-    return _signed(_exact(new) - _exact(old)) if numbers and what.endswith("_s") and not what.endswith("_per_s") else None
+    return (
+        _signed(_exact(new) - _exact(old)) if numbers and what.endswith("_s") and not what.endswith("_per_s") else None
+    )
 
 
 def _summary(section: str, block: Tree) -> str:
@@ -270,7 +316,11 @@ def _summary(section: str, block: Tree) -> str:
 
 
 def _flat(block: Tree, skip: Sequence[str] = ()) -> str:
-    return ", ".join(f"{_label(str(key))} {_shown(str(key), value)}" for key, value in block.items() if key not in skip and value is not None)
+    return ", ".join(
+        f"{_label(str(key))} {_shown(str(key), value)}"
+        for key, value in block.items()
+        if key not in skip and value is not None
+    )
 
 
 def _signed(seconds: Fraction) -> str:

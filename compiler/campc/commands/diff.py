@@ -20,6 +20,8 @@ from campc.values.money import Money
 from campc.values.quantities import format_duration, plain
 
 SAME, ERROR, DIFFERS, COSTS_MORE = 0, 1, 2, 3
+_NO_PLAN = ("C1", "C2")
+"""Errors of syntax, names and types: what the author means isn't known."""
 _MONEY = re.compile(r"(\d[\d_]*(?:\.\d+)?)\s*([A-Z]{3})")
 
 
@@ -33,6 +35,8 @@ class Side:
 
     name: str
     content: Mapping[str, Any]
+    faults: tuple[str, ...] = ()
+    """Errors of a spec that has a plan all the same."""
 
     @property
     def plan_hash(self) -> str:
@@ -41,7 +45,10 @@ class Side:
 
 
 def command(options: Namespace) -> int:
-    """Compare two plans: 0 the same, 1 one can't be read or has errors, 2 they differ, 3 the new one costs too much more."""
+    """Compare two plans: 0 the same, 1 one can't be read or has errors, 2 they differ, 3 the new one costs too much more.
+
+    Of a spec with errors in its schedule or cost the difference is printed too: a reader wants to see the overrun.
+    """
     try:
         most = amount(options.max_increase) if options.max_increase is not None else None
         old, new = read(options.old), read(options.new)
@@ -52,6 +59,11 @@ def command(options: Namespace) -> int:
     too_much = most is not None and found.exceeds(most)
     render = {"text": text, "markdown": markdown, "json": as_json}[options.format_]
     sys.stdout.write(render(old, new, found, most if too_much else None))
+    sys.stdout.flush()
+    for side in (old, new):
+        sys.stderr.write("".join(f"campc: {side.name}: {fault}\n" for fault in side.faults))
+    if old.faults or new.faults:
+        return ERROR
     return COSTS_MORE if too_much else SAME if found.same else DIFFERS
 
 
@@ -74,12 +86,12 @@ def read(path: Path) -> Side:
     compiled = compile_path(path)
     if not isinstance(compiled, Compiled):
         raise Unreadable(f"{path}: {compiled[0].message}" if compiled else f"{path} can't be read")
-    if compiled.errors:
-        first = compiled.errors[0]
-        more = f", and {len(compiled.errors) - 1} more" if len(compiled.errors) > 1 else ""
-        raise Unreadable(f"{path} has errors: {first.code} {first.message}{more}; `campc check {path}` shows where")
+    faults = tuple(f"{fault.code} {fault.message}" for fault in compiled.errors)
+    if any(fault.code[:2] in _NO_PLAN for fault in compiled.errors):
+        more = f", and {len(faults) - 1} more" if len(faults) > 1 else ""
+        raise Unreadable(f"{path} has errors: {faults[0]}{more}; `campc check {path}` shows where")
     names = dict.fromkeys(compiled.plan.spec.runs, dict[int | None, str]())
-    return Side(str(path), json.loads(json.dumps(campaign_json(compiled.plan, "", names))))
+    return Side(str(path), json.loads(json.dumps(campaign_json(compiled.plan, "", names))), faults)
 
 
 def amount(words: str) -> Money:
@@ -99,7 +111,9 @@ def headline(found: Difference) -> str:
     if found.same:
         return "The two plans are the same."
     later = found.new_end_s - found.old_end_s
-    parts = [f"ends {format_duration(abs(later))} {'later' if later > 0 else 'earlier'}" if later else "ends when it did"]
+    parts = [
+        f"ends {format_duration(abs(later))} {'later' if later > 0 else 'earlier'}" if later else "ends when it did"
+    ]
     for money in found.increase:
         parts.append(f"costs {money * (1 if money.amount > 0 else -1)} {'more' if money.amount > 0 else 'less'}")
     if not found.increase:
@@ -129,7 +143,13 @@ def markdown(old: Side, new: Side, found: Difference, most: Money | None) -> str
     if not found.same:
         lines += ["", "| | | before | after | |", "|---|---|---|---|---|"]
         for change in found.changes:
-            cells = (f"{change.section} {change.name}".strip(), change.what, change.old or "", change.new or "", change.difference or "")
+            cells = (
+                f"{change.section} {change.name}".strip(),
+                change.what,
+                change.old or "",
+                change.new or "",
+                change.difference or "",
+            )
             lines.append(f"| {' | '.join(_escape(cell) for cell in cells)} |")
     lines += ["", f"<sub>`{_code(old.name)}` {old.plan_hash[:12]} → `{_code(new.name)}` {new.plan_hash[:12]}</sub>"]
     return "\n".join(lines) + "\n"
@@ -146,11 +166,23 @@ def as_json(old: Side, new: Side, found: Difference, most: Money | None) -> str:
         "same": found.same,
         "old": {"name": old.name, "plan_hash": old.plan_hash},
         "new": {"name": new.name, "plan_hash": new.plan_hash},
-        "end": {"old_s": plain(found.old_end_s), "new_s": plain(found.new_end_s), "difference_s": plain(found.new_end_s - found.old_end_s)},
+        "end": {
+            "old_s": plain(found.old_end_s),
+            "new_s": plain(found.new_end_s),
+            "difference_s": plain(found.new_end_s - found.old_end_s),
+        },
         "cost": {"old": amounts(found.old_cost), "new": amounts(found.new_cost), "increase": amounts(found.increase)},
         "exceeds": None if most is None else most.to_json(),
         "changes": [
-            {"section": c.section, "name": c.name, "what": c.what, "old": c.old, "new": c.new, "difference": c.difference} for c in found.changes
+            {
+                "section": c.section,
+                "name": c.name,
+                "what": c.what,
+                "old": c.old,
+                "new": c.new,
+                "difference": c.difference,
+            }
+            for c in found.changes
         ],
     }
     return json.dumps(tree, ensure_ascii=False, indent=1) + "\n"
