@@ -18,6 +18,8 @@ FORMATS = ("text", "concise", "json", "sarif", "github", "gitlab")
 class _Parser(argparse.ArgumentParser):
     """Bad arguments end with exit 2, and as JSON where JSON was asked for."""
 
+    misused = COULD_NOT_RUN
+
     def error(self, message: str) -> NoReturn:
         if _wants_json(sys.argv[1:]):
             from campc.render.json import render_failure
@@ -25,7 +27,7 @@ class _Parser(argparse.ArgumentParser):
             sys.stdout.write(render_failure(message))
         else:
             sys.stderr.write(f"campc: {message}\n{self.format_usage()}")
-        raise SystemExit(COULD_NOT_RUN)
+        raise SystemExit(self.misused)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -138,11 +140,56 @@ def _declare_closeout(parser: argparse.ArgumentParser) -> None:
 
 
 def _closeout(options: argparse.Namespace) -> int:
-    from campc.closeout.writing import command
+    from campc.commands.closeout import closeout
 
-    return command(
+    return closeout(
         options.bundle, out=options.output, reload=options.reload, spec=options.spec, timeout_s=options.timeout
     )
+
+
+def _declare_verify(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "package", type=Path, metavar="PACKAGE", help="package/, package.tar.gz, or a bundle that has one"
+    )
+    parser.add_argument("--digest", metavar="SHA256", help="the manifest's or the archive's digest, as it was noted")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=_verify)
+
+
+def _verify(options: argparse.Namespace) -> int:
+    from campc.commands.verify import command
+
+    return command(options)
+
+
+def _declare_ledger(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("bundle", type=Path, metavar="BUNDLE", help="a bundle, or an unpacked package")
+    parser.add_argument("--json", action="store_true", help="print one JSON object a line")
+    parser.add_argument("--event", action="append", metavar="EVENT", help="only these events")
+    parser.add_argument("--run", metavar="RUN_ID", dest="run_id", help="only this run's")
+    parser.set_defaults(run=_ledger)
+
+
+def _ledger(options: argparse.Namespace) -> int:
+    from campc.commands.ledger import command
+
+    return command(options)
+
+
+def _declare_diff(parser: argparse.ArgumentParser) -> None:
+    assert isinstance(parser, _Parser)
+    parser.misused = FAULTS  # 2 says that the plans differ
+    parser.add_argument("old", type=Path, metavar="OLD", help="a spec, or a bundle")
+    parser.add_argument("new", type=Path, metavar="NEW", help="a spec, or a bundle")
+    parser.add_argument("--format", choices=("text", "markdown", "json"), default="text", dest="format_")
+    parser.add_argument("--max-increase", metavar="MONEY", help="exit 3 where it costs more than this more: 10USD")
+    parser.set_defaults(run=_diff)
+
+
+def _diff(options: argparse.Namespace) -> int:
+    from campc.commands.diff import command
+
+    return command(options)
 
 
 def _declare_explain(parser: argparse.ArgumentParser) -> None:
@@ -190,6 +237,9 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "plan": ("print the schedule and the account", _declare_plan),
     "build": ("write the bundle that runs on the rented machine", _declare_build),
     "closeout": ("say what came out and what it cost", _declare_closeout),
+    "verify": ("verify a package that was brought home, again", _declare_verify),
+    "ledger": ("print the record of a campaign", _declare_ledger),
+    "diff": ("say what changes from one plan to another", _declare_diff),
     "explain": ("print what a code means", _declare_explain),
     "fmt": ("put specs into the one style", _declare_fmt),
     "new": ("write a first spec", _declare_new),

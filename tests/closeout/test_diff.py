@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from campc.cli import main
 from campc.commands.diff import command
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -137,3 +138,9 @@ def test_what_can_t_be_compared(folder: Path, capsys: pytest.CaptureFixture[str]
         code, out, err = told(good, bad, capsys)
         assert (code, out) == (1, "") and said in err and "Traceback" not in err
     assert told(good, good, capsys, most="ten dollars")[0] == 1
+
+
+def test_bad_arguments_are_not_taken_for_a_difference(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["diff", "one.campaign"])
+    assert left.value.code == 1 and "required: NEW" in capsys.readouterr().err

@@ -12,7 +12,7 @@ from tests.closeout.scene import positive, put
 
 
 def options(bundle: Path, **more: Any) -> Namespace:
-    return Namespace(**{"bundle": bundle, "json": False, "event": None, "run": None, **more})
+    return Namespace(**{"bundle": bundle, "json": False, "event": None, "run_id": None, **more})
 
 
 def test_a_table_in_the_campaign_s_own_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -27,7 +27,7 @@ def test_a_table_in_the_campaign_s_own_time(tmp_path: Path, capsys: pytest.Captu
 
 def test_json_lines_and_a_selection(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bundle = positive().write(tmp_path / "bundle")
-    assert command(options(bundle, json=True, event=["done"], run="wider-00000002")) == 0
+    assert command(options(bundle, json=True, event=["done"], run_id="wider-00000002")) == 0
     (line,) = capsys.readouterr().out.splitlines()
     assert json.loads(line)["metrics"] == {"loss": 0.1, "eval.accuracy": 0.814}
     assert command(options(bundle / "package", json=True)) == 0

@@ -90,7 +90,7 @@ def read(path: Path) -> Side:
     if any(fault.code[:2] in _NO_PLAN for fault in compiled.errors):
         more = f", and {len(faults) - 1} more" if len(faults) > 1 else ""
         raise Unreadable(f"{path} has errors: {faults[0]}{more}; `campc check {path}` shows where")
-    names = dict.fromkeys(compiled.plan.spec.runs, dict[int | None, str]())
+    names = {name: dict[int | None, str]() for name in compiled.plan.spec.runs}
     return Side(str(path), json.loads(json.dumps(campaign_json(compiled.plan, "", names))), faults)
 
 

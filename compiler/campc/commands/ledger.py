@@ -127,7 +127,7 @@ def _selected(story: Story, options: Namespace) -> Iterable[Record]:
     for record in story.records:
         if options.event and record.event not in options.event:
             continue
-        if options.run and record.run_id != options.run:
+        if options.run_id and record.run_id != options.run_id:
             continue
         yield record
 
