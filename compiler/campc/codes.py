@@ -87,7 +87,11 @@ CODES: dict[str, CodeInfo] = {
         _e("C516", "interruptible-without-checkpoint", "an interruptible lot and no checkpoint"),
         _e("C517", "notice-too-short", "a flush doesn't fit the notice"),
         _e("C518", "checkpoints-do-not-fit", "the kept checkpoints don't fit their storage"),
-        _w("C519", "interval-far-from-optimum", "the checkpoint interval is far from its optimum, or its overhead is high"),
+        _w(
+            "C519",
+            "interval-far-from-optimum",
+            "the checkpoint interval is far from its optimum, or its overhead is high",
+        ),
         _w("C520", "long-run-without-checkpoint", "more than an hour of training and no checkpoint"),
         _w("C521", "no-stop-on-quality", "no stop rule on quality"),
         _w("C522", "no-stop-on-truncation", "no stop rule on truncated input"),

@@ -6,6 +6,7 @@ from typing import Literal
 
 from attrs import field, frozen
 
+from campc.codes import CODES
 from campc.source import Span
 
 Severity = Literal["error", "warning"]
@@ -37,10 +38,7 @@ class Fix:
 
 @frozen
 class Diagnostic:
-    """One fault, in one calm sentence with its numbers.
-
-    ``name`` and ``severity`` are looked up from the code's entry in the registry when it is left out.
-    """
+    """One fault, in one calm sentence with its numbers. Its name and severity are those of its code."""
 
     code: str
     at: Span
@@ -50,6 +48,16 @@ class Diagnostic:
     fix: Fix | None = None
     label: str | None = field(default=None)
     """A few words to print under the carets."""
+
+    @property
+    def name(self) -> str:
+        """The fault's name, such as ``gpu-windows-overlap``."""
+        return CODES[self.code].name
+
+    @property
+    def severity(self) -> Severity:
+        """Whether it stops a build."""
+        return CODES[self.code].severity
 
     @property
     def order(self) -> tuple[str, int, int, str]:

@@ -12,41 +12,18 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from attrs import evolve, frozen
+from attrs import evolve, fields
 
+from campc.first_spec import NUMBER, Answers, Terms, catalog_name, literal, spec
 from campc.resources import resource
 
-__all__ = ["QUESTIONS", "Answers", "add_arguments", "ask", "command", "files"]
+__all__ = ["QUESTIONS", "add_arguments", "ask", "command", "files"]
 
-_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?(e[+-]?[0-9]+)?\Z")
 _DURATION = re.compile(r"([1-9][0-9]*(s|min|h|d|w))+\Z")
 
 
-@frozen(kw_only=True)
-class Answers:
-    """What a first spec needs to know. Parameters are as the author types them: `8`, `2e-4`, `cosine`."""
-
-    name: str
-    question: str = "Does the variant beat the control?"
-    if_negative: str = "Keep the control."
-    catalog: str = "iteragpu"
-    package: str = "rtx4090_3d"
-    parameter: str = "hidden"
-    control: str = "16"
-    variant: str = "64"
-    metric: str = "eval.accuracy"
-    gain: str = "0.01"
-    takes: str = "1h"
-    checkpoints: str = "checkpoints"
-
-
-@frozen
-class Terms:
-    """What the spec must know of the package: its lot's price as a literal (None: billed by time), its currency."""
-
-    currency: str
-    price: str | None
-    interruptible: bool
+class Unusable(Exception):
+    """Nothing can be written; the message says why and what to do."""
 
 
 QUESTIONS: Mapping[str, str] = {
@@ -89,7 +66,7 @@ def faults(answers: Answers) -> list[str]:
         found.append(
             f"{answers.metric!r} can't name a metric: use letters, digits and _, with dots between, as in eval.accuracy"
         )
-    if not _NUMBER.match(answers.gain):
+    if not NUMBER.match(answers.gain):
         found.append(f"the gain {answers.gain!r} is not a number such as 0.01")
     if not _DURATION.match(answers.takes):
         found.append(f"{answers.takes!r} is not a duration such as 10h or 1h30min")
@@ -100,138 +77,93 @@ def faults(answers: Answers) -> list[str]:
     return found
 
 
-def literal(text: str) -> str:
-    """A parameter's value in the language: numbers and booleans as they are, anything else as a string."""
-    return text if _NUMBER.match(text) or text in ("true", "false") else string(text)
-
-
-def string(text: str) -> str:
-    """A string literal that means exactly `text`."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
-    controls = re.sub(r"[\x00-\x1f\x7f]", lambda sign: f"\\u{{{ord(sign[0]):X}}}", escaped)
-    return f'"{controls}"'
-
-
-def files(answers: Answers, terms: Terms) -> dict[str, str]:
-    """The new folder's files by their path in it.
-
-    Raises:
-        ValueError: an answer can't be used; the message says which and what to write.
-    """
-    if found := faults(answers):
-        raise ValueError("; ".join(found))
+def files(answers: Answers, catalog: str, terms: Terms) -> dict[str, str]:
+    """The new folder's files by their path in it; `catalog` is the text of the catalog."""
     folder = resource("specs/new")
     made = {name: (folder / name).read_text(encoding="utf-8") for name in ("train.py", "reload.py")}
-    catalog = resource("specs/catalogs") / f"{answers.catalog}.campaign"
-    made[f"catalogs/{answers.catalog}.campaign"] = catalog.read_text(encoding="utf-8")
+    made[f"catalogs/{catalog_name(answers)}"] = catalog
     made[f"{answers.name}.campaign"] = spec(answers, terms)
     return made
 
 
-def allow(code: str, reason: str) -> str:
-    """The comment that accepts a warning for the item below it."""
-    return f"# campc: allow {code} because {reason}\n"
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments: the folder, and a flag for each question."""
+    parser.add_argument("folder", type=Path, metavar="FOLDER", help="the folder to make, named as the campaign")
+    parser.add_argument("--yes", action="store_true", help="ask nothing: take the default where no flag says otherwise")
+    for field in fields(Answers):
+        if field.name in QUESTIONS:
+            flag = "--" + field.name.replace("_", "-")
+            question = QUESTIONS[field.name].replace("%", "%%")
+            parser.add_argument(flag, metavar="TEXT", help=f"{question} (default: {field.default})")
 
 
-def spec(a: Answers, terms: Terms) -> str:
-    """The text of the spec."""
-    outside = "://" in a.checkpoints
-    budget = (
-        f"budget {{ limit = 1000 {terms.currency}; alert = 80% }}"
-        if terms.price is None
-        else f"budget {{ limit = {terms.price}; alert = 100% }}"
+def command(options: argparse.Namespace) -> int:
+    """Write a first spec: 0 it is there and checks without an error, 1 it has one, 2 nothing was written."""
+    folder: Path = options.folder
+    given = {name: value for name in QUESTIONS if (value := getattr(options, name)) is not None}
+    answers = Answers(name=mend_name(folder.resolve().name), **given)
+    try:
+        if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
+            raise Unusable(f"{folder} is there already: name a new folder")
+        if not options.yes and sys.stdin.isatty():
+            answers = ask(answers, set(given), input)
+        if found := faults(answers):
+            raise Unusable("; ".join(found))
+        catalog, terms = look_up(answers)
+        made = files(answers, catalog, terms)
+        for name, text in made.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    except (Unusable, OSError, EOFError) as error:
+        sys.stderr.write(f"campc: {error or 'the questions were not answered'}\n")
+        return 2
+    return report(folder / f"{answers.name}.campaign", folder, list(made))
+
+
+def report(path: Path, folder: Path, made: list[str]) -> int:
+    """Say what was written, what campc finds in it, and what to do next."""
+    from campc.pipeline import compile_path, worst
+    from campc.render.text import render_text
+
+    sys.stdout.write(f"wrote {', '.join(sorted(made))} in {folder}\n")
+    compiled = compile_path(path)
+    found = compiled if isinstance(compiled, tuple) else compiled.diagnostics
+    if found:
+        sys.stdout.write(render_text(found, 1))
+    sys.stdout.write(
+        f"next: put your model and data into {folder / 'train.py'}; then\n"
+        f"  campc check {path}\n  campc plan {path}\n  campc build {path}\n"
     )
-    no_return = (
-        "stop no_return { when = checkpoint_age > 1h; because = "
-        '"Without a recovery point, an interruption costs the run." }\n'
-        if terms.interruptible
-        else ""
-    )
-    params = ", ".join(f"{name} = {value}" for name, value in {"steps": "1000", a.parameter: literal(a.control)}.items())
-    return f"""\
-use "catalogs/{a.catalog}.campaign"
+    return worst(found)
 
-campaign {a.name} {{
-  question    = {string(a.question)}
-  decision    = {string(f"Adopt the variant if {a.metric} exceeds the control's by at least {a.gain}.")}
-  if_negative = {string(a.if_negative)}
-  currency    = {terms.currency}
-  files       = ["reload.py"]
-}}
 
-outcome adopt {{
-  when     = variant.{a.metric} - control.{a.metric} >= {a.gain}
-  conclude = "Adopt the variant."
-}}
+def look_up(answers: Answers) -> tuple[str, Terms]:
+    """The catalog's text, and the terms of the package in it.
 
-unknown step_time {{ question = "How long does a step take on the rented machine?"; settled_by = pilot }}
+    Raises:
+        Unusable: there is no such catalog, or no such package in it; the message lists those that are there.
+    """
+    from campc.pipeline import compile_path
+    from campc.values.money import Money, MoneyRate
 
-lot box {{ package = {a.package}; keep_free = 2h }}
-
-run control {{
-  script  = "train.py"
-  seed    = 1
-  params  = {{ {params} }}
-  steps   = 1000
-  metrics = [loss, {a.metric}]
-  kind    = full
-}}
-
-run variant {{
-  variant_of = control
-  change     = {{ {a.parameter} = {literal(a.variant)} }}
-  because    = {string(f"isolates {a.parameter}")}
-}}
-
-{"" if outside else allow("C515", "checkpoints are to be moved outside the machine before it is rented")}\
-checkpoint {{ every = 20min; to = {string(a.checkpoints)}; keep = 2; may_lose = 30min }}
-
-stop diverged {{ when = loss is not finite; because = "A loss that isn't finite never recovers." }}
-stop hopeless {{ when = {a.metric} < 0.05; from = 500 steps; because = "So weak a result answers nothing: set the threshold." }}
-{no_return}
-tier essential {{
-  window prepare {{ kind = prepare; takes = 30min; starts = -30min }}
-  window setup   {{ kind = setup; on = box; takes = 30min; after = prepare }}
-  window check   {{ kind = data_check; on = box; takes = 10min; after = setup }}
-  window pilot   {{ kind = pilot; on = box; takes = 20min; after = check; run = control; limit = 100 steps }}
-  window control {{ kind = train; on = box; takes = {a.takes}; after = pilot; run = control }}
-  window variant {{ kind = train; on = box; takes = {a.takes}; after = control; run = variant }}
-  window rerun   {{ kind = rerun; on = box; takes = {a.takes}; after = control; run = control; tolerance = 1% }}
-  window home    {{ kind = retrieve; on = box; takes = 30min; last = true; to = "home" }}
-}}
-
-gate after_pilot {{
-  after     = pilot
-  question  = "Does the control learn, and does the plan still fit?"
-  when      = control.loss is finite
-  otherwise = stop
-  wait      = 1h
-}}
-
-deliverable predictions {{ of = [control, variant]; path = "predictions.csv"; kind = predictions; accept = rows > 0 }}
-deliverable model {{
-  of     = [control, variant]
-  path   = "model.pt"
-  kind   = model
-  accept = bytes > 0
-  reload = "python reload.py {{path}}"
-}}
-
-ratio per_model {{
-  cost     = rental
-  per      = model
-  distinct = run
-  expect   = 2
-  if_none  = "State the rental incurred, and for each model why it was rejected."
-}}
-
-{budget}
-
-preflight {{
-  staged       = "The data are made up by train.py until real ones are named."
-  budget_alert = "To be set with the vendor."
-  dry_run      = true
-}}
-
-shutdown {{ command = "sudo shutdown -h now" }}
-"""
+    known = {path.stem: path for path in sorted(resource("specs/catalogs").glob("*.campaign"))}
+    path = known.get(answers.catalog, Path(answers.catalog))
+    if not path.is_file():
+        raise Unusable(f"there is no catalog {answers.catalog}: name a .campaign file, or one of {', '.join(known)}")
+    compiled = compile_path(path, catalog=True)
+    if isinstance(compiled, tuple) or compiled.errors:
+        raise Unusable(f"the catalog {path} has faults: campc check {path}")
+    packages = compiled.plan.spec.packages
+    package = packages.get(answers.package)
+    if package is None:
+        offers = "\n".join(f"  {name}" for name in packages)
+        raise Unusable(f"the catalog {answers.catalog} has no package {answers.package}; it has\n{offers}")
+    match package.price:
+        case Money() as price:
+            terms = Terms(price.currency, f"{price.rounded} {price.currency}", package.interruptible)
+        case MoneyRate() as rate:
+            terms = Terms(rate.money.currency, None, package.interruptible)
+        case _:
+            raise Unusable(f"the package {answers.package} has no price")
+    return path.read_text(encoding="utf-8"), terms

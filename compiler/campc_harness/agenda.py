@@ -59,8 +59,15 @@ def undecided(plan: Plan, progress: Progress, window: Window) -> list[str]:
     return [gate.name for gate in gated(plan, window) if not progress.gate(gate.name).result]
 
 
-def ready(plan: Plan, progress: Progress, lot: str, running: frozenset[str], over: frozenset[str]) -> list[Window]:
-    """Windows of `lot` that may start now, in the planned order.
+def ready(
+    plan: Plan,
+    progress: Progress,
+    lot: str,
+    running: frozenset[str],
+    over: frozenset[str],
+    postponed: frozenset[str] = frozenset(),
+) -> list[Window]:
+    """Windows of `lot` that may start now, in the planned order; those postponed hold nothing up and don't start.
 
     People's windows and those of other lots never block. A window waits for what it comes after, for its gates, for
     earlier windows on its GPUs (unless those wait for a gate), and, if it is `last`, for all others.
@@ -68,7 +75,7 @@ def ready(plan: Plan, progress: Progress, lot: str, running: frozenset[str], ove
     own = [window for window in plan.windows if window.lot == lot]
     names = {window.name for window in own}
     pending = [window for window in own if window.name not in over | running]
-    waiting = {window.name for window in pending if undecided(plan, progress, window)}
+    waiting = {window.name for window in pending if window.name in postponed or undecided(plan, progress, window)}
     found: list[Window] = []
     for window in pending:
         if window.name in waiting or (set(window.after) & names) - over:
@@ -114,7 +121,7 @@ def fitting(
 
 def hours(seconds: float) -> str:
     """A length of time for people: `45 s`, `12 min`, `3.5 h`."""
-    if seconds < 90:
+    if seconds < 180:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 

@@ -226,7 +226,9 @@ class Checkpoints:
         self._prune(keep=1)
         free = self._storage.free_bytes()
         if free is not None and free <= size:
-            raise NoRoom(f"a checkpoint needs {size} bytes; {free} are free, with only the last good one kept")
+            raise NoRoom(
+                f"no room: a checkpoint needs {size} bytes, {free} are free, and only the last good one is left"
+            )
 
     def _prune(self, *, keep: int) -> int:
         """Delete all committed checkpoints but the `keep` newest and the best; returns how many went."""

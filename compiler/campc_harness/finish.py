@@ -30,6 +30,7 @@ def finish(launcher: Launcher, code: int, keep_machine: bool) -> int:
     if code != MISCONFIGURED:
         _cleanup(launcher)
     _shutdown(launcher, code, keep_machine, home)
+    launcher.notifier.wait(10.0)
     launcher.ledger.close()
     return code
 

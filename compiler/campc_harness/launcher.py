@@ -15,6 +15,7 @@ from campc_harness import agenda, clock, gates, processes, spend
 from campc_harness.bundle import OWNER, Bundle, read_json, setting, write_json
 from campc_harness.exits import DEADLINE, DONE, INTERRUPTED, MISCONFIGURED, STOPPED
 from campc_harness.ledger import Ledger, read
+from campc_harness.notify import Notifier
 from campc_harness.plan import Gate, Identity, Window
 from campc_harness.progress import Progress, Tail
 from campc_harness.task import Host, Task
@@ -57,6 +58,8 @@ class Launcher:
         self._said: set[str] = set()
         self._host = Host(bundle, self.ledger, self.redactor, lambda: self.progress, self._deadline, self._number)
         self._watcher = Watcher(self)
+        self.notifier = Notifier(self.plan.notify, bundle.root, bundle.environment())
+        self.ledger.listen(self.notifier.tell)
 
     @property
     def progress(self) -> Progress:
@@ -173,8 +176,8 @@ class Launcher:
                 self.interrupted = task.reason or "interrupted"
         self._watcher.tick()
         if not self.interrupted:
-            self._give_up()
             self._gates()
+            self._give_up()
             self._start()
         self._live()
         if self.tasks:
@@ -261,24 +264,37 @@ class Launcher:
         self._say(f"gate {gate.name}: {result}" + (f" ({values})" if values else ""))
 
     def _start(self) -> None:
-        over = self._over()
+        """Start what may start now. What doesn't fit with all the rest waits for the rest; what can't fit is given up."""
         pending = self._pending()
-        ready = agenda.ready(self.plan, self.progress, self.bundle.lot.name, self._running(), over)
-        if not ready:
-            return
-        unfit = self._unfit(pending)
-        for window in ready:
-            if window.name in unfit:
+        left = self.left()
+        unfit = self._unfit(pending, left)
+        home = sum(self.needs(window) for window in pending if window.brings_home)
+        for window in pending:
+            if window.name in unfit and left is not None and self.needs(window) + home > left:
                 self._skip(window.name, agenda.Skip("time", unfit[window.name]))
-            elif agenda.by_hand(window):
+        over, running = self._over(), self._running()
+        ready = agenda.ready(self.plan, self.progress, self.bundle.lot.name, running, over, frozenset(unfit))
+        if not ready and not running:
+            self._unblock(unfit)
+        for window in ready:
+            if agenda.by_hand(window):
                 self.ledger.append("window", window=window.name, state="recorded", reason="by hand", by="launcher")
                 self._say(f"{window.name}: has no command, taken as done by hand")
             else:
                 self._say(f"{window.name}: starts")
                 self.tasks.append(Task(self._host, window))
 
-    def _unfit(self, pending: list[Window]) -> dict[str, str]:
-        left = self.left()
+    def _unblock(self, unfit: dict[str, str]) -> None:
+        """Nothing runs and nothing can start: unless a gate waits, give up what is in the way, lest the machine idle."""
+        pending = self._pending()
+        if any(agenda.undecided(self.plan, self.progress, window) for window in pending):
+            return
+        for window in pending:
+            if window.name in unfit or not window.brings_home:
+                reason = unfit.get(window.name, "what it waits for will not come")
+                self._skip(window.name, agenda.Skip("time" if window.name in unfit else "failure", reason))
+
+    def _unfit(self, pending: list[Window], left: float | None) -> dict[str, str]:
         if left is None:
             return {}
         now = time.time()

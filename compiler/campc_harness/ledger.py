@@ -26,7 +26,10 @@ EVENTS = frozenset(
 )
 FIRST_PREV = "0" * 64
 _MEASUREMENTS = frozenset(("metric", "watch"))
+_BEYOND = 1 << 1000
 _FSYNC_EVERY_S = 2.0
+# A damaged line may hold anything: brackets nested without end, a number beyond every limit.
+_NOT_A_RECORD = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 _HEAD = ("seq", "time", "mono", "lot", "machine", "run_id", "window", "attempt", "event", "step", "reason", "prev")
 
 
@@ -80,7 +83,7 @@ def read(path: Path) -> Reading:
         try:
             tree = json.loads(line)
             record = _record(tree)
-        except (ValueError, TypeError, KeyError):
+        except _NOT_A_RECORD:
             damage.append(Damage(number, "is not a record"))
         else:
             if tree.get("prev") != prev:
@@ -97,7 +100,7 @@ def parse_line(line: bytes) -> Record | None:
     """The record on one line; None where there is none."""
     try:
         return _record(json.loads(line))
-    except (ValueError, TypeError, KeyError):
+    except _NOT_A_RECORD:
         return None
 
 
@@ -108,7 +111,8 @@ def numbers(values: Any) -> dict[str, float]:
     return {
         str(key): float(value)
         for key, value in values.items()
-        if (isinstance(value, (int, float)) and not isinstance(value, bool)) or value in ("nan", "inf", "-inf")
+        if (isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < _BEYOND)
+        or (isinstance(value, float) or value in ("nan", "inf", "-inf"))
     }
 
 

@@ -68,6 +68,12 @@ class Metrics:
             return None
         return self._record(step, {name: plain(value) for name, value in values.items()})
 
+    def count_truncated(self, count: int) -> None:
+        """Add to `truncated_inputs`; the rules look at it at the next boundary."""
+        if count:
+            self.truncated += count
+            self._timed_at = 0.0
+
     def settle(self) -> None:
         """Read everything that is still on its way from a device."""
         self._settle(wait=True)
@@ -116,6 +122,8 @@ class Metrics:
             if better(name, value, self.best.get(name)):
                 self.best[name] = value
                 self.improved(name, value)
+        if "truncated_inputs" in read:
+            self.count_truncated(int(read["truncated_inputs"]) - self.truncated)
         for sink in list(self.sinks):
             self._pour(sink, step, read)
         for rule in self._watches.about(read):

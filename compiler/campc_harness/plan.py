@@ -346,7 +346,7 @@ def read_plan(bundle: Path) -> Plan:
         tree = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise PlanError(f"campaign.json can't be read ({error.strerror}): run this inside a bundle") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise PlanError(f"campaign.json isn't JSON ({error}): build the bundle again") from error
     if not isinstance(tree, dict) or "schema" not in tree:
         raise PlanError("campaign.json has no `schema`: build the bundle again")

@@ -320,7 +320,7 @@ class Run:
 
     def truncated(self, count: int = 1) -> None:
         """Count inputs that were cut: what the rules call `truncated_inputs`."""
-        self._session.metrics.truncated += count
+        self._session.metrics.count_truncated(count)
 
     def sink(self, write: Sink) -> None:
         """Also give every logged metric to `write(step, values)`; one that fails is dropped, and said."""

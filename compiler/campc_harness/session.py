@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import math
 import os
 import sys
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 SETUP, LOAD, TRAIN, EVALUATE, SAVE, AFTER, LEFT = "setup", "load", "train", "evaluate", "save", "after", "left"
 AT_ONCE = frozenset({SETUP, LOAD, AFTER})
 FLUSH_MARGIN_S = 2.0
+# Trying again doesn't help against these.
+REFUSED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG})
 
 
 class Session:
@@ -150,6 +153,10 @@ class Session:
             restored = None if self.context.phase in ("first", "twin") else self.checkpoints.restore()
         except Superseded as error:
             raise Misconfigured(str(error)) from error
+        except OSError as error:
+            if error.errno in REFUSED:
+                raise Misconfigured(f"checkpoints can't be kept at {self.context.checkpoints}: {error}") from error
+            raise
         if restored is None:
             self.reporter.send("resume", step=0, **{"from": None})
             self._start_from()

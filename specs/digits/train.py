@@ -59,10 +59,9 @@ def write_model(run: Run, data: Digits, model: nn.Module) -> None:
 def main() -> None:
     """Train, test, deliver."""
     torch.set_num_threads(1)
-    torch.use_deterministic_algorithms(True)
     with Run.start() as run:
-        torch.manual_seed(run.seed)
         data = Digits(run.corpus)
+        run.truncated(data.truncated)
         steps = run.params["steps"]
         model = Network(run.params["hidden"], run.params["dropout"])
         optimizer = torch.optim.AdamW(model.parameters(), lr=run.params["lr"], weight_decay=0.01)
@@ -75,7 +74,7 @@ def main() -> None:
             loss.backward()
             optimizer.step()
             scheduler.step()
-            run.log(loss=loss, truncated_inputs=data.truncated)
+            run.log(loss=loss)
             if run.every(250):
                 with run.evaluation():
                     run.log(**{"eval.accuracy": accuracy(model, data)})

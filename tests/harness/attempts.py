@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from campc_harness.exits import ExitRecord, read_exit
+from tests.harness.zygote import WARNINGS, Forked, Zygote
 
 COMPILER = Path(__file__).resolve().parents[2] / "compiler"
 SCRIPTS = Path(__file__).resolve().parent / "scripts"
@@ -24,7 +24,7 @@ NONCE = "cafe"
 class Attempt:
     """A running or ended attempt."""
 
-    process: subprocess.Popen[bytes]
+    process: Forked
     folder: Path
     number: int
     rank: int
@@ -88,7 +88,8 @@ class Attempt:
 class Bundle:
     """A minimal bundle with one run, and the attempts made in it."""
 
-    def __init__(self, root: Path, script: str, **run: Any) -> None:
+    def __init__(self, zygote: Zygote, root: Path, script: str, **run: Any) -> None:
+        self.zygote = zygote
         self.root = root
         self.script = SCRIPTS / script
         self.run_id = "control-0123abcd"
@@ -130,7 +131,9 @@ class Bundle:
         """Steps of the committed checkpoints, ascending."""
         return sorted(int(path.name[5:]) for path in self.checkpoints.glob("step-*"))
 
-    def start(self, *, rank: int = 0, number: int | None = None, life: bool = True, **variables: Any) -> Attempt:
+    def start(
+        self, *arguments: str, rank: int = 0, number: int | None = None, life: bool = True, **variables: Any
+    ) -> Attempt:
         """Start one process of an attempt."""
         number = number or len(self.attempts) + 1
         folder = self.root / "attempts" / str(number)
@@ -139,8 +142,7 @@ class Bundle:
         environment = {
             **{key: value for key, value in os.environ.items() if not key.startswith("CAMPC_")},
             "PYTHONPATH": str(COMPILER),
-            "PYTHONWARNINGS": "error,ignore:This DataLoader will create",
-            "PYTHONFAULTHANDLER": "1",
+            "PYTHONWARNINGS": ",".join(WARNINGS),
             "OMP_NUM_THREADS": "1",
             "CAMPC_BUNDLE": str(self.root),
             "CAMPC_LOT": "box",
@@ -153,29 +155,22 @@ class Bundle:
             "CAMPC_ATTEMPT": str(number),
             "CAMPC_NONCE": NONCE,
             "CAMPC_ATTEMPT_DIR": str(folder),
-            "CAMPC_REPORT_FD": str(write),
-            "CAMPC_LIFE_FD": str(life_read) if life else "",
+            "CAMPC_REPORT_FD": "50",
+            "CAMPC_LIFE_FD": "51" if life else "",
             "CAMPC_MODE": "run",
             "RANK": str(rank),
             "LOCAL_RANK": str(rank),
             **{key: str(value) for key, value in variables.items()},
         }
-        process = subprocess.Popen(
-            [sys.executable, str(self.script)],
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            pass_fds=[write, *([life_read] if life else [])],
-            process_group=0 if sys.version_info >= (3, 11) else None,
-        )
-        os.close(write)
-        if life:
-            os.close(life_read)
+        out_read, out_write = os.pipe()
+        handles = {1: out_write, 2: out_write, 50: write, **({51: life_read} if life else {})}
+        process = self.zygote.start(str(self.script), list(arguments), environment, handles)
+        for handle in {out_write, write, *([life_read] if life else [])}:
+            os.close(handle)
         attempt = Attempt(process, folder, number, rank, life_write)
         attempt.threads = [
             threading.Thread(target=_collect, args=(read, attempt.reports), daemon=True),
-            threading.Thread(target=_drain, args=(process, attempt.errors), daemon=True),
+            threading.Thread(target=_drain, args=(out_read, attempt.errors), daemon=True),
         ]
         for thread in attempt.threads:
             thread.start()
@@ -203,8 +198,7 @@ def _collect(handle: int, reports: list[dict[str, Any]]) -> None:
             reports.append(json.loads(line))
 
 
-def _drain(process: subprocess.Popen[bytes], errors: list[bytes]) -> None:
-    assert process.stdout is not None
-    with process.stdout as stream:
+def _drain(handle: int, errors: list[bytes]) -> None:
+    with os.fdopen(handle, "rb") as stream:
         for line in stream:
             errors.append(line)

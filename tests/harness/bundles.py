@@ -210,7 +210,7 @@ class Bundle:
         (root / "work").mkdir(parents=True)
         (root / "campaign.json").write_text(json.dumps(tree, indent=2, sort_keys=True) + "\n", encoding="utf-8")
         (root / "work" / "train.py").write_text(TRAINER, encoding="utf-8")
-        shutil.copytree(PACKAGE, root / "campc_harness", ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(PACKAGE, root / "campc_harness")
         template = jinja2.Environment(keep_trailing_newline=True).from_string(TEMPLATE.read_text(encoding="utf-8"))
         launch = root / "launch.sh"
         launch.write_text(template.render(campaign=shlex.quote(tree["campaign"]["name"])), encoding="utf-8")
@@ -245,18 +245,26 @@ class Bundle:
         """Launch on the CPU and wait for the end."""
         return self.launch("run", "--foreground", "--cpu", check=check, timeout=timeout)
 
-    def start(self) -> subprocess.Popen[str]:
+    def start(self) -> subprocess.Popen[bytes]:
         """Launch on the CPU in the foreground, without waiting."""
-        return subprocess.Popen(
-            ["./launch.sh", "run", "--foreground", "--cpu"],
-            cwd=self.root,
-            env=self.environment,
-            text=True,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        with open(self.root / "launch.out", "ab") as output:
+            return subprocess.Popen(
+                ["./launch.sh", "run", "--foreground", "--cpu"],
+                cwd=self.root,
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+
+    def ranks(self) -> list[int]:
+        """Process numbers of the ranks that run now, as the launcher shows them."""
+        try:
+            tasks = json.loads((self.root / "state" / "box" / "live.json").read_text())["tasks"]
+        except (OSError, ValueError):
+            return []
+        return [pid for task in tasks for pid in task["pids"]]
 
     @property
     def ledger(self) -> Path:

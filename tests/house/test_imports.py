@@ -13,13 +13,13 @@ COMPILER = Path(__file__).resolve().parents[2] / "compiler"
 RANK = {
     "resources": 0, "codes": 0, "values": 0, "source": 0,
     "diagnostic": 1,
-    "syntax": 2, "render": 2,
+    "syntax": 2, "render": 2, "first_spec": 2,
     "schema": 3,
     "resolve": 4,
     "schedule": 5,
-    "checks": 6,
+    "checks": 6, "closeout": 6, "diff": 6,
     "report": 7,
-    "emit": 8, "closeout": 8,
+    "emit": 8,
     "pipeline": 9,
     "cli": 11, "lsp": 11,
 }  # fmt: skip

@@ -205,6 +205,22 @@ class Losses:
 
 
 @frozen(kw_only=True)
+class RerunResult:
+    """One metric of a rerun of one run (of one seed), beside the first run's."""
+
+    window: str
+    run: str
+    run_id: str
+    metric: str
+    first: float | None
+    again: float | None
+    tolerance: float
+    """How far the second may lie from the first, as a share of the first."""
+    holds: bool | None
+    """None where one of the two is missing."""
+
+
+@frozen(kw_only=True)
 class LotResult:
     """One lot: what was bought, used and given back."""
 
@@ -358,6 +374,7 @@ class Closeout:
     losses: Losses
     lots: tuple[LotResult, ...] = ()
     series: tuple[Series, ...] = ()
+    reruns: tuple[RerunResult, ...] = ()
     decisions: tuple[DecisionResult, ...] = ()
     copies: tuple[CopyResult, ...] = ()
     keeper: str | None = None

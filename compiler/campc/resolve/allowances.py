@@ -15,7 +15,9 @@ _ALLOW = re.compile(r"#\s*campc:\s+allow\s+(?P<code>\S+)(?:\s+because(?P<reason>
 _FORM = "# campc: allow C502 because the recipe moves both together"
 
 
-def read_allowances(source: Source, comments: tuple[tree.Comment, ...], items: list[tuple[int, int]], faults: Faults) -> list[Allowance]:
+def read_allowances(
+    source: Source, comments: tuple[tree.Comment, ...], items: list[tuple[int, int]], faults: Faults
+) -> list[Allowance]:
     """The allowances among the comments. ``items`` are first and last line of every item; malformed ones are reported as C213."""
     found = []
     comment_lines = {comment.at.line for comment in comments if comment.alone}
@@ -30,11 +32,22 @@ def read_allowances(source: Source, comments: tuple[tree.Comment, ...], items: l
         if code not in CODES:
             faults.report("C213", comment.at, f"there is no code {code}", help=f"write {_FORM}")
         elif CODES[code].severity == "error":
-            faults.report("C213", comment.at, f"{code} is an error, and only a warning can be allowed", help="mend what it reports")
+            faults.report(
+                "C213",
+                comment.at,
+                f"{code} is an error, and only a warning can be allowed",
+                help="mend what it reports",
+            )
         elif not reason:
-            faults.report("C213", comment.at, f"this allows {code} without saying why", help=f"write # campc: allow {code} because REASON")
+            faults.report(
+                "C213",
+                comment.at,
+                f"this allows {code} without saying why",
+                help=f"write # campc: allow {code} because REASON",
+            )
         else:
             line = comment.at.line
+            lines: tuple[int, ...]
             if comment.alone:
                 line += 1
                 while line <= source.lines and (line in comment_lines or not source.line(line).strip()):
@@ -44,5 +57,3 @@ def read_allowances(source: Source, comments: tuple[tree.Comment, ...], items: l
                 lines = (line, *sorted(first for first, last in items if last == line and first != line))
             found.append(Allowance(code, reason, comment.at, lines))
     return found
-
-

@@ -40,7 +40,11 @@ class BlockDecoder:
                     self._inner(item, kind, info)
         name = block.label.text if block.label is not None else kind
         written = {*places, *broken}
-        missing = [a for a in info.attributes.values() if a.required and a.name not in written and (kind, a.name) not in OWN_CODE_WHERE_MISSING]
+        missing = [
+            a
+            for a in info.attributes.values()
+            if a.required and a.name not in written and (kind, a.name) not in OWN_CODE_WHERE_MISSING
+        ]
         if kind == "package" and "duration" not in written and _is_lump(values.get("price")):
             missing.append(info.attributes["duration"])
         if kind == "run" and ("variant_of" in places or "variant_of" in broken):
@@ -55,7 +59,11 @@ class BlockDecoder:
         if block.broken or broken & needed or (kind == "package" and "duration" in broken):
             self.faulty.add((kind, name))
         cls = CLASSES[kind]
-        keywords = {declared.metadata["campc"][5] or declared.name: declared.name for declared in fields(cls) if "campc" in declared.metadata}
+        keywords = {
+            declared.metadata["campc"][5] or declared.name: declared.name
+            for declared in fields(cls)
+            if "campc" in declared.metadata
+        }
         return cls(
             name=name,
             at=block.at,
@@ -69,7 +77,13 @@ class BlockDecoder:
         )
 
     def _attribute(
-        self, item: tree.Attribute, info: BlockInfo, places: dict[str, Span], values_at: dict[str, Span], values: dict[str, Any], broken: set[str]
+        self,
+        item: tree.Attribute,
+        info: BlockInfo,
+        places: dict[str, Span],
+        values_at: dict[str, Span],
+        values: dict[str, Any],
+        broken: set[str],
     ) -> None:
         declared = info.attributes.get(item.name)
         if declared is None:
@@ -94,11 +108,20 @@ class BlockDecoder:
         except Fault as fault:
             broken.add(item.name)
             if fault.code is not None:
-                message = f"{info.kind}.{item.name}: {fault.message}" if fault.code == "C204" and fault.message.startswith("this takes") else fault.message
+                message = (
+                    f"{info.kind}.{item.name}: {fault.message}"
+                    if fault.code == "C204" and fault.message.startswith("this takes")
+                    else fault.message
+                )
                 self.faults.report(fault.code, fault.at, message, help=fault.help, fix=fault.fix, line_of=item.at)
         except RecursionError:
             broken.add(item.name)
-            self.faults.report("C101", item.name_at, "this expression has too many parts to be read", help="name parts of it with `let`")
+            self.faults.report(
+                "C101",
+                item.name_at,
+                "this expression has too many parts to be read",
+                help="name parts of it with `let`",
+            )
 
     def _unknown(self, item: tree.Attribute, info: BlockInfo) -> str | None:
         guess, fix = did_you_mean(item.name, info.attributes, item.name_at)
@@ -117,7 +140,9 @@ class BlockDecoder:
             return
         if inner is not None:
             places = " or ".join("at top level" if place == "" else f"inside a {place}" for place in inner.inside)
-            self.faults.report("C201", item.kind_at, f"a {item.kind} can't stand inside a {kind}", help=f"it stands {places}")
+            self.faults.report(
+                "C201", item.kind_at, f"a {item.kind} can't stand inside a {kind}", help=f"it stands {places}"
+            )
             return
         if item.kind in info.attributes and item.label is None:
             at = item.kind_at.source.span(item.kind_at.end, item.kind_at.end)
@@ -131,7 +156,13 @@ class BlockDecoder:
             return
         allowed = [k for k, other in BLOCKS.items() if kind in other.inside]
         guess, fix = did_you_mean(item.kind, allowed, item.kind_at)
-        self.faults.report("C201", item.kind_at, f"there is no block {item.kind} inside a {kind}", help=guess or f"a {kind} holds only attributes", fix=fix)
+        self.faults.report(
+            "C201",
+            item.kind_at,
+            f"there is no block {item.kind} inside a {kind}",
+            help=guess or f"a {kind} holds only attributes",
+            fix=fix,
+        )
 
     def _missing(self, block: tree.Block, kind: str, name: str, missing: list[AttributeInfo]) -> None:
         shown = f"{kind} {name}" if block.label is not None else f"this {kind}"

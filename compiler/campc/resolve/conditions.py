@@ -20,7 +20,11 @@ _TYPES = {
     "number": "a number", "duration": "a duration", "size": "a size", "money": "an amount of money", "truth": "true or false", "text": "text",
 }  # fmt: skip
 _BUILTIN_TYPES = {"checkpoint_age": "duration", "disk_free": "size", "spend": "money"}
-_BUILTIN_EXAMPLES = {"checkpoint_age": "checkpoint_age > 1h", "disk_free": "disk_free < 20GB", "spend": "spend > 40 USD"}
+_BUILTIN_EXAMPLES = {
+    "checkpoint_age": "checkpoint_age > 1h",
+    "disk_free": "disk_free < 20GB",
+    "spend": "spend > 40 USD",
+}
 
 
 @define
@@ -37,9 +41,16 @@ class Reader:
         self._metrics, self._builtins = [], set()
         kind, expression = self._expression(expr, scope)
         if kind != "truth":
-            raise Fault("C204", expr.at, f"this is {_TYPES[kind]}, and a condition is true or false", _compare_with(kind, expr))
+            raise Fault(
+                "C204", expr.at, f"this is {_TYPES[kind]}, and a condition is true or false", _compare_with(kind, expr)
+            )
         if expression[0] == "bool" and not self._metrics and not self._builtins:
-            raise Fault("C204", expr.at, f"this is always {str(expression[1]).lower()}", "name a metric, as in loss is not finite")
+            raise Fault(
+                "C204",
+                expr.at,
+                f"this is always {str(expression[1]).lower()}",
+                "name a metric, as in loss is not finite",
+            )
         return Condition(_one_line(expr.at.text), expression, expr.at, tuple(self._metrics), frozenset(self._builtins))
 
     def _expression(self, expr: tree.Expr, scope: str) -> tuple[str, Expression]:
@@ -70,12 +81,19 @@ class Reader:
             case tree.Broken(at=at):
                 raise Fault(None, at)
             case _:
-                raise Fault("C204", expr.at, "this has no place in a condition", "a condition compares metrics, as in loss > 3")
+                raise Fault(
+                    "C204", expr.at, "this has no place in a condition", "a condition compares metrics, as in loss > 3"
+                )
 
     def _truth(self, expr: tree.Expr, scope: str, operator: str) -> Expression:
         kind, inner = self._expression(expr, scope)
         if kind != "truth":
-            raise Fault("C204", expr.at, f"`{operator}` takes true or false, and this is {_TYPES[kind]}", _compare_with(kind, expr))
+            raise Fault(
+                "C204",
+                expr.at,
+                f"`{operator}` takes true or false, and this is {_TYPES[kind]}",
+                _compare_with(kind, expr),
+            )
         return inner
 
     def _binary(self, expr: tree.Binary, scope: str) -> tuple[str, Expression]:
@@ -84,20 +102,28 @@ class Reader:
         operator = expr.operator
         comparison = operator in ("==", "!=", "<", "<=", ">", ">=")
         if _is_constant(left) and _is_constant(right):
-            return _constant(combine(operator, _value_of(left_kind, left), _value_of(right_kind, right), expr.at), expr.at)
+            return _constant(
+                combine(operator, _value_of(left_kind, left), _value_of(right_kind, right), expr.at), expr.at
+            )
         if comparison:
             equality_only = left_kind in ("truth", "text")
             if scope == "file":
                 # Of a deliverable everything is a count: a size means its bytes.
                 left_kind, right_kind = ("number" if kind == "size" else kind for kind in (left_kind, right_kind))
-            if left_kind != right_kind and not (operator in ("==", "!=") and {left_kind, right_kind} == {"number", "truth"}):
+            if left_kind != right_kind and not (
+                operator in ("==", "!=") and {left_kind, right_kind} == {"number", "truth"}
+            ):
                 raise Fault("C204", expr.at, self._mismatch(expr, left_kind, right_kind), _unit_example(left, right))
             if equality_only and operator not in ("==", "!="):
                 raise Fault("C204", expr.at, f"{_TYPES[left_kind]} has no order; only == and != apply")
             return "truth", (operator, left, right)
         if operator in ("+", "-") and left_kind == right_kind and left_kind not in ("truth", "text"):
             return left_kind, (operator, left, right)
-        if operator == "*" and "number" in (left_kind, right_kind) and {left_kind, right_kind}.isdisjoint(("truth", "text")):
+        if (
+            operator == "*"
+            and "number" in (left_kind, right_kind)
+            and {left_kind, right_kind}.isdisjoint(("truth", "text"))
+        ):
             return (right_kind if left_kind == "number" else left_kind), (operator, left, right)
         if operator == "/" and {left_kind, right_kind}.isdisjoint(("truth", "text")):
             if right_kind == "number":
@@ -130,9 +156,20 @@ class Reader:
         run, metric = name.parts[0], ".".join(name.parts[1:])
         if run not in self.runs:
             guess, fix = did_you_mean(run, self.runs, name.at.source.span(name.at.start, name.at.start + len(run)))
-            raise Fault("C205", name.at, f"no run is named {run}", guess or "name the run and its metric, as in control.eval.accuracy", fix)
+            raise Fault(
+                "C205",
+                name.at,
+                f"no run is named {run}",
+                guess or "name the run and its metric, as in control.eval.accuracy",
+                fix,
+            )
         if not metric:
-            raise Fault("C204", name.at, f"{run} is a run, and a result is one of its metrics", f"write {run}.METRIC, as in {run}.eval.accuracy")
+            raise Fault(
+                "C204",
+                name.at,
+                f"{run} is a run, and a result is one of its metrics",
+                f"write {run}.METRIC, as in {run}.eval.accuracy",
+            )
         self._metrics.append(MetricUse(metric, run, name.at))
         return "number", ("metric", metric, run)
 
@@ -141,12 +178,22 @@ class Reader:
             guess, fix = did_you_mean(call.function, FUNCTIONS, call.function_at)
             raise Fault("C205", call.function_at, f"there is no function {call.function}", guess, fix)
         if scope != "results":
-            raise Fault("C204", call.at, f"{call.function}(…) is over a run's seeds, and here one running run is watched", "name the metric alone")
+            raise Fault(
+                "C204",
+                call.at,
+                f"{call.function}(…) is over a run's seeds, and here one running run is watched",
+                "name the metric alone",
+            )
         if len(call.arguments) != 1:
             raise Fault("C204", call.at, f"{call.function}(…) takes one metric, and {len(call.arguments)} stand here")
         kind, inner = self._expression(call.arguments[0], scope)
         if inner[0] != "metric":
-            raise Fault("C204", call.arguments[0].at, f"{call.function}(…) takes RUN.METRIC", f"write {call.function}(control.eval.accuracy)")
+            raise Fault(
+                "C204",
+                call.arguments[0].at,
+                f"{call.function}(…) takes RUN.METRIC",
+                f"write {call.function}(control.eval.accuracy)",
+            )
         return kind, (call.function, inner)
 
 

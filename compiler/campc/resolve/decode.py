@@ -75,7 +75,7 @@ class Decoder:
                 return value
             case t.Boolean(), bool():
                 return value
-            case t.Whole(minimum=minimum), Fraction() if not isinstance(value, bool):
+            case t.Whole(minimum=minimum), Fraction():
                 return _whole(value, minimum, at)
             case t.DurationType(zero=zero, ranged=ranged), Duration():
                 _positive(value, zero, at)
@@ -92,7 +92,7 @@ class Decoder:
             case t.PriceType(), MoneyRate():
                 _not_negative(value.money, at)
                 return value
-            case (t.ShareType() | t.ShareOrMoney()), Share():
+            case ((t.ShareType() | t.ShareOrMoney()), Share()):
                 return _share(value, at)
             case t.ShareOrMoney(), Money():
                 return _not_negative(value, at)
@@ -100,17 +100,17 @@ class Decoder:
                 if value.per_second <= 0:
                     raise Fault("C208", at, f"a rate of {value} never happens", "leave it out where it isn't known")
                 return value
-            case (t.StepsType() | t.DurationOrSteps()), Steps():
+            case ((t.StepsType() | t.DurationOrSteps()), Steps()):
                 _positive(value, False, at)
                 return value
             case t.DurationOrSteps() | t.DurationOrCount(), Duration():
                 _positive(value, False, at)
                 return value
-            case t.DurationOrCount(), Fraction() if not isinstance(value, bool):
+            case t.DurationOrCount(), Fraction():
                 return _whole(value, 1, at)
-            case (t.ClockType() | t.ClockOrOffset()), Clock():
+            case ((t.ClockType() | t.ClockOrOffset()), Clock()):
                 return self._instant(value, at)
-            case (t.ClockType() | t.ClockOrOffset()), Date():
+            case ((t.ClockType() | t.ClockOrOffset()), Date()):
                 return self._instant(Clock(dt.datetime.combine(value.day, dt.time())), at)
             case t.ClockOrOffset(), Offset():
                 return value
@@ -145,7 +145,11 @@ class Decoder:
             return resolve(clock, self.zone)
         except LocalTimeError as error:
             first, second = error.choices
-            story = "does not exist: the clocks go forward over it" if error.missing else "exists twice: the clocks go back over it"
+            story = (
+                "does not exist: the clocks go forward over it"
+                if error.missing
+                else "exists twice: the clocks go back over it"
+            )
             raise Fault("C211", at, f"{clock} in {self.zone_name} {story}", f"write {first} or {second}") from None
         except ValueError:
             raise Fault("C208", at, f"{clock} is too far from now to plan with") from None
@@ -174,7 +178,13 @@ class Decoder:
                 return word
             case tree.Literal(value=str() as text, at=at):
                 fix = replace(at, text) if text in self.names[kind] else None
-                raise Fault("C204", at, f"this takes the name of a {kind}, without quotes", f"write {text}" if fix else None, fix)
+                raise Fault(
+                    "C204",
+                    at,
+                    f"this takes the name of a {kind}, without quotes",
+                    f"write {text}" if fix else None,
+                    fix,
+                )
             case tree.Broken(at=at):
                 raise Fault(None, at)
             case tree.ListOf(at=at):
@@ -204,7 +214,9 @@ class Decoder:
                 raise Fault("C205", item.at, f"no tier or window is named {word}", guess, fix)
             if isinstance(item, tree.Broken):
                 raise Fault(None, item.at)
-            raise Fault("C204", item.at, f"this takes names of tiers or windows, and {_describe(item, self.lets)} stands here")
+            raise Fault(
+                "C204", item.at, f"this takes names of tiers or windows, and {_describe(item, self.lets)} stands here"
+            )
         return Drops(tuple(tiers), tuple(windows))
 
     def _gpus(self, expr: tree.Expr) -> GpuSet:
@@ -215,11 +227,24 @@ class Decoder:
                 lot = self._reference(of, "lot")
                 first, last = self._index(low), self._index(high)
                 if first > last:
-                    raise Fault("C208", expr.at, f"{first} .. {last} goes backwards", f"write {lot}[{last}..{first}]", replace(expr.at, f"{lot}[{last}..{first}]"))
+                    raise Fault(
+                        "C208",
+                        expr.at,
+                        f"{first} .. {last} goes backwards",
+                        f"write {lot}[{last}..{first}]",
+                        replace(expr.at, f"{lot}[{last}..{first}]"),
+                    )
                 return GpuSet(lot, first, last)
             case tree.ListOf(at=at):
-                raise Fault("C204", at, "a window is on one lot, and a list stands here", "write box, box[0] or box[0..1]")
-        raise Fault("C204", expr.at, f"this takes a lot, or GPUs of one, and {_describe(expr, self.lets)} stands here", "write box or box[0]")
+                raise Fault(
+                    "C204", at, "a window is on one lot, and a list stands here", "write box, box[0] or box[0..1]"
+                )
+        raise Fault(
+            "C204",
+            expr.at,
+            f"this takes a lot, or GPUs of one, and {_describe(expr, self.lets)} stands here",
+            "write box or box[0]",
+        )
 
     def _index(self, expr: tree.Expr) -> int:
         value = evaluate(expr, self.lets)
@@ -229,7 +254,12 @@ class Decoder:
 
     def _rates(self, expr: tree.Expr) -> dict[str, Money]:
         if not isinstance(expr, tree.MapOf):
-            raise Fault("C204", expr.at, f"this takes a map of currencies to money, and {_describe(expr, self.lets)} stands here", "write { EUR = 1.08 USD }")
+            raise Fault(
+                "C204",
+                expr.at,
+                f"this takes a map of currencies to money, and {_describe(expr, self.lets)} stands here",
+                "write { EUR = 1.08 USD }",
+            )
         found: dict[str, Money] = {}
         for entry in expr.entries:
             if entry.key not in DECIMALS:
@@ -237,7 +267,12 @@ class Decoder:
                 raise Fault("C103", entry.key_at, f"{entry.key} is not an ISO 4217 currency code", guess, fix)
             value = evaluate(entry.value, self.lets)
             if not isinstance(value, Money):
-                raise Fault("C204", entry.value.at, f"a rate is money, and this is {kind_of(value)}", f"write {entry.key} = 1.08 USD")
+                raise Fault(
+                    "C204",
+                    entry.value.at,
+                    f"a rate is money, and this is {kind_of(value)}",
+                    f"write {entry.key} = 1.08 USD",
+                )
             if value.amount <= 0:
                 raise Fault("C208", entry.value.at, "a rate is more than zero")
             found[entry.key] = value
@@ -262,14 +297,27 @@ def _word(expr: tree.Expr, allowed: tuple[str, ...]) -> str:
         case tree.Name(parts=(word,), at=at):
             if word not in allowed:
                 guess, fix = did_you_mean(word, allowed, at)
-                raise Fault("C208", at, f"{word} is not one of the words that can stand here", guess or f"write {_one_of(allowed)}", fix)
+                raise Fault(
+                    "C208",
+                    at,
+                    f"{word} is not one of the words that can stand here",
+                    guess or f"write {_one_of(allowed)}",
+                    fix,
+                )
             return word
         case tree.Literal(value=str() as text, at=at):
             fix = replace(at, text) if text in allowed else None
-            raise Fault("C204", at, "this takes a word without quotes", f"write {text if fix else _one_of(allowed)}", fix)
+            raise Fault(
+                "C204", at, "this takes a word without quotes", f"write {text if fix else _one_of(allowed)}", fix
+            )
         case tree.Broken(at=at):
             raise Fault(None, at)
-    raise Fault("C204", expr.at, f"this takes a word, and {' '.join(expr.at.text.split())} stands here", f"write {_one_of(allowed)}")
+    raise Fault(
+        "C204",
+        expr.at,
+        f"this takes a word, and {' '.join(expr.at.text.split())} stands here",
+        f"write {_one_of(allowed)}",
+    )
 
 
 def _one_of(words: tuple[str, ...]) -> str:
@@ -292,8 +340,18 @@ def _currency(expr: tree.Expr) -> str:
     match expr:
         case tree.Name(parts=(code,), at=at):
             if code not in DECIMALS:
-                guess, fix = did_you_mean(code, DECIMALS, at) if code.upper() not in DECIMALS else (f"did you mean {code.upper()}?", replace(at, code.upper()))
-                raise Fault("C103", at, f"{code} is not an ISO 4217 currency code", guess or "write a code such as USD or EUR", fix)
+                guess, fix = (
+                    did_you_mean(code, DECIMALS, at)
+                    if code.upper() not in DECIMALS
+                    else (f"did you mean {code.upper()}?", replace(at, code.upper()))
+                )
+                raise Fault(
+                    "C103",
+                    at,
+                    f"{code} is not an ISO 4217 currency code",
+                    guess or "write a code such as USD or EUR",
+                    fix,
+                )
             return code
         case tree.Literal(value=str() as text, at=at):
             fix = replace(at, text) if text in DECIMALS else None
@@ -317,7 +375,13 @@ def _unknown_zone(name: str, at: Span) -> Fault:
         if found is not None and found.startswith("did you mean"):
             best = found.removeprefix("did you mean ").removesuffix("?")
             guess, fix = f'did you mean "{best}"?', replace(at, f'"{best}"')
-    return Fault("C211", at, f'there is no time zone "{name}"', guess or 'write an IANA name such as "Europe/Paris", or "UTC"', fix)
+    return Fault(
+        "C211",
+        at,
+        f'there is no time zone "{name}"',
+        guess or 'write an IANA name such as "Europe/Paris", or "UTC"',
+        fix,
+    )
 
 
 def _whole(value: Fraction, minimum: int | None, at: Span) -> int:
@@ -342,7 +406,13 @@ def _positive(value: Duration | Size | Steps, zero: bool, at: Span) -> None:
         what = kind_of(value)
         raise Fault("C208", at, f"{what} must be {least} here, and {value} stands here")
     if amount > 10**24 or (isinstance(value, Duration) and amount > 3_155_760_000):
-        raise Fault("C208", at, f"{value} is longer than a century" if isinstance(value, Duration) else f"{value} is beyond anything that can be planned")
+        raise Fault(
+            "C208",
+            at,
+            f"{value} is longer than a century"
+            if isinstance(value, Duration)
+            else f"{value} is beyond anything that can be planned",
+        )
 
 
 def _ordered(value: Range[Duration], at: Span) -> Range[Duration]:
@@ -406,13 +476,22 @@ def _parameter(value: Value, at: Span) -> Any:
             return plain(amount)
         case Date() | Clock():
             return str(value)
-    raise Fault("C204", at, f"a parameter is a number, text, true or false, a list or a map, and {kind_of(value)} stands here")
+    raise Fault(
+        "C204", at, f"a parameter is a number, text, true or false, a list or a map, and {kind_of(value)} stands here"
+    )
 
 
 def _wrong_type(type_: t.Type, expr: tree.Expr, value: Value) -> Fault:
     help_, fix = None, None
     text = " ".join(expr.at.text.split())
-    unit = {t.DurationType: "h", t.DurationOrSteps: "min", t.SizeType: "GB", t.StepsType: " steps", t.MoneyType: " USD", t.PriceType: " USD"}.get(type(type_))
+    unit = {
+        t.DurationType: "h",
+        t.DurationOrSteps: "min",
+        t.SizeType: "GB",
+        t.StepsType: " steps",
+        t.MoneyType: " USD",
+        t.PriceType: " USD",
+    }.get(type(type_))
     if isinstance(value, Fraction) and unit is not None:
         help_ = f"write the unit, as in {text}{unit}"
         if isinstance(type_, t.StepsType) and value.denominator == 1:

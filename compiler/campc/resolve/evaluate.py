@@ -50,7 +50,13 @@ class Lets:
         let = self.declared.get(word)
         if let is None:
             guess, fix = did_you_mean(word, self.declared, name.at)
-            raise Fault("C205", name.at, f"nothing is named {word} here", guess or f'declare it with `let {word} = …`, or write "{word}" for text', fix)
+            raise Fault(
+                "C205",
+                name.at,
+                f"nothing is named {word} here",
+                guess or f'declare it with `let {word} = …`, or write "{word}" for text',
+                fix,
+            )
         self.used.add(word)
         if word in self._open:
             self._report_cycle(self._open[self._open.index(word) :])
@@ -62,7 +68,9 @@ class Lets:
             except Fault as fault:
                 self._values[word] = None
                 if fault.code is not None:
-                    self.faults.report(fault.code, fault.at, fault.message, help=fault.help, fix=fault.fix, line_of=let.at)
+                    self.faults.report(
+                        fault.code, fault.at, fault.message, help=fault.help, fix=fault.fix, line_of=let.at
+                    )
             finally:
                 self._open.pop()
         if self._values[word] is None:
@@ -85,7 +93,12 @@ class Lets:
         path = [*names[turn:], *names[:turn], first.name]
         for name in names:
             self._values.setdefault(name, None)
-        self.faults.report("C209", first.at, f"{' → '.join(path)}: each needs the other's value first", help="give one of them a value of its own")
+        self.faults.report(
+            "C209",
+            first.at,
+            f"{' → '.join(path)}: each needs the other's value first",
+            help="give one of them a value of its own",
+        )
 
 
 def evaluate(expr: tree.Expr, lets: Lets) -> Value:
@@ -100,7 +113,9 @@ def evaluate(expr: tree.Expr, lets: Lets) -> Value:
         case tree.MapOf(entries=entries):
             return evaluate_map(entries, lets)
         case tree.RangeOf(low=low, likely=likely, high=high, at=at):
-            return _range(evaluate(low, lets), None if likely is None else evaluate(likely, lets), evaluate(high, lets), at)
+            return _range(
+                evaluate(low, lets), None if likely is None else evaluate(likely, lets), evaluate(high, lets), at
+            )
         case tree.Unary(operator="-", operand=operand, at=at):
             return _negative(evaluate(operand, lets), at)
         case tree.Unary(operand=operand, at=at):
@@ -134,7 +149,9 @@ def _range(low: Value, likely: Value | None, high: Value, at: Span) -> Range[Any
         if isinstance(part, (Range, list, dict, str, bool, Date, Clock, Offset)):
             raise Fault("C204", at, f"a range goes from one quantity to another, and this holds {kind_of(part)}")
     if len({type(part) for part in parts}) > 1:
-        raise Fault("C204", at, f"a range has one unit, and this mixes {' and '.join(dict.fromkeys(kind_of(p) for p in parts))}")
+        raise Fault(
+            "C204", at, f"a range has one unit, and this mixes {' and '.join(dict.fromkeys(kind_of(p) for p in parts))}"
+        )
     if isinstance(low, Money) and len({part.currency for part in parts}) > 1:
         raise Fault("C403", at, "a range has one currency")
     middle = likely if likely is not None else combine("*", combine("+", low, high, at), Fraction(1, 2), at)
@@ -165,7 +182,12 @@ def combine(operator: str, left: Value, right: Value, at: Span) -> Value:
     if isinstance(left, Range) or isinstance(right, Range):
         raise Fault("C204", at, "there is no arithmetic on a range", "compute its ends: (8h + 1h) .. (14h + 1h)")
     if isinstance(left, Money) and isinstance(right, Money) and left.currency != right.currency:
-        raise Fault("C403", at, f"{left} and {right} are of different currencies", "convert one of them, and say where the rate is from")
+        raise Fault(
+            "C403",
+            at,
+            f"{left} and {right} are of different currencies",
+            "convert one of them, and say where the rate is from",
+        )
     if operator in ("and", "or"):
         if isinstance(left, bool) and isinstance(right, bool):
             return (left and right) if operator == "and" else (left or right)
@@ -183,7 +205,9 @@ def combine(operator: str, left: Value, right: Value, at: Span) -> Value:
     elif operator == "/":
         result = _divide(left, right, at)
     if result is None:
-        verb = {"+": "be added to", "-": "be taken from", "*": "be multiplied by", "/": "be divided by"}.get(operator, "be compared with")
+        verb = {"+": "be added to", "-": "be taken from", "*": "be multiplied by", "/": "be divided by"}.get(
+            operator, "be compared with"
+        )
         first, second = (right, left) if operator in ("+", "-") else (left, right)
         raise Fault("C204", at, f"{kind_of(first)} can't {verb} {kind_of(second)}")
     size = magnitude(result)
@@ -236,7 +260,11 @@ def _compare(operator: str, left: Value, right: Value) -> bool | None:
         return test(left, right) if type(left) is type(right) and operator in ("==", "!=") else None
     first, second = magnitude(left), magnitude(right)
     plain = (Fraction, Share, Steps)
-    if first is None or second is None or not (type(left) is type(right) or (isinstance(left, plain) and isinstance(right, plain))):
+    if (
+        first is None
+        or second is None
+        or not (type(left) is type(right) or (isinstance(left, plain) and isinstance(right, plain)))
+    ):
         return None
     return test(first, second)
 
@@ -327,7 +355,9 @@ def _divide(left: Value, right: Value, at: Span) -> Value | None:
         case Size(), Duration():
             return SizeRate(left.bytes / divisor)
         case Money(), MoneyRate():
-            return Duration(left.amount / divisor * right.per.seconds) if left.currency == right.money.currency else None
+            return (
+                Duration(left.amount / divisor * right.per.seconds) if left.currency == right.money.currency else None
+            )
         case Money(), Duration():
             return MoneyRate(Money(left.amount / divisor, left.currency), Duration(Fraction(1)))
         case Fraction(), Duration():

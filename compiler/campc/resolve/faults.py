@@ -40,7 +40,9 @@ class Faults:
 class Fault(Exception):
     """A fault met inside an expression; the attribute that holds it reports it. ``code`` None: it was reported before."""
 
-    def __init__(self, code: str | None, at: Span, message: str = "", help: str | None = None, fix: Fix | None = None) -> None:
+    def __init__(
+        self, code: str | None, at: Span, message: str = "", help: str | None = None, fix: Fix | None = None
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.at = at

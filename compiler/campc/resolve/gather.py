@@ -84,7 +84,12 @@ class _Gatherer:
         keys = [k for k, _ in self.open]
         if key in keys:
             chain = [n for _, n in self.open[keys.index(key) :]]
-            self.faults.report("C209", use.at, f"{' → '.join([*chain, chain[0]])}: these files use each other", help="take one `use` away")
+            self.faults.report(
+                "C209",
+                use.at,
+                f"{' → '.join([*chain, chain[0]])}: these files use each other",
+                help="take one `use` away",
+            )
             return
         if key in self.seen:
             return
@@ -101,7 +106,9 @@ class _Gatherer:
             else:
                 guess = None
             there = "the path is relative to this file"
-            self.faults.report("C210", use.path_at, f'"{text}" can\'t be used: {reason}', help=guess or there, fix=fix, line_of=use.at)
+            self.faults.report(
+                "C210", use.path_at, f'"{text}" can\'t be used: {reason}', help=guess or there, fix=fix, line_of=use.at
+            )
             return
         self.faults.found.extend(found)
         if found:
@@ -138,7 +145,11 @@ class _Gatherer:
         first = self.into.lets.get(let.name)
         if first is not None:
             self.faults.report(
-                "C206", let.name_at, f"let {let.name} is declared twice", related=[Note(first.name_at, "declared here first")], help="rename one of them"
+                "C206",
+                let.name_at,
+                f"let {let.name} is declared twice",
+                related=[Note(first.name_at, "declared here first")],
+                help="rename one of them",
             )
             return
         self.into.lets[let.name] = let

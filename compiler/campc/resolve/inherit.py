@@ -44,7 +44,9 @@ def cycles(edges: Mapping[str, Iterable[str]]) -> list[list[str]]:
     return found
 
 
-def report_cycles(blocks: Mapping[str, Node], edges: Mapping[str, Iterable[str]], attribute: str, faults: Faults) -> set[str]:
+def report_cycles(
+    blocks: Mapping[str, Node], edges: Mapping[str, Iterable[str]], attribute: str, faults: Faults
+) -> set[str]:
     """Report C209 for each cycle at its first member in the file; the names of all that are in one."""
     members: set[str] = set()
     for path in cycles(edges):
@@ -56,7 +58,11 @@ def report_cycles(blocks: Mapping[str, Node], edges: Mapping[str, Iterable[str]]
         if len(path) == 1:
             message = f"{path[0]} names itself in `{attribute}`"
         else:
-            message = f"{text}: each waits for the next" if attribute == "after" else f"{text}: `{attribute}` goes round in a circle"
+            message = (
+                f"{text}: each waits for the next"
+                if attribute == "after"
+                else f"{text}: `{attribute}` goes round in a circle"
+            )
         place = first.place(attribute)
         at = place if place.line == first.head.line else first_line(first.head)
         faults.report("C209", at, message, help=f"take `{attribute}` away from one of them")
@@ -66,13 +72,17 @@ def report_cycles(blocks: Mapping[str, Node], edges: Mapping[str, Iterable[str]]
 def inherit(own: Mapping[str, Run], default: Checkpoint | None, faults: Faults, circular: set[str]) -> dict[str, Run]:
     """Each run with what it inherits in place, and ``change`` applied to its params."""
     done: dict[str, Run] = {}
-    words = {declared.metadata["campc"][5] or declared.name: declared.name for declared in attrs.fields(Run) if "campc" in declared.metadata}
+    words = {
+        declared.metadata["campc"][5] or declared.name: declared.name
+        for declared in attrs.fields(Run)
+        if "campc" in declared.metadata
+    }
 
     def one(name: str) -> Run:
         if name in done:
             return done[name]
         run = own[name]
-        parent = one(run.variant_of) if run.variant_of in own and name not in circular else None
+        parent = one(run.variant_of) if run.variant_of is not None and run.variant_of in own and name not in circular else None
         values: dict[str, Any] = {}
         broken = set(run.broken)
         if parent is not None:
@@ -97,11 +107,15 @@ def inherit(own: Mapping[str, Run], default: Checkpoint | None, faults: Faults, 
                 guess, fix = did_you_mean(key, params, run.place("change"))
                 whose = parent.name if parent is not None else name
                 faults.report(
-                    "C205", run.place("change"), f"{name} changes {key}, and {whose} has no param {key}", help=guess if fix else f"its params are {', '.join(params) or 'none'}"
+                    "C205",
+                    run.place("change"),
+                    f"{name} changes {key}, and {whose} has no param {key}",
+                    help=guess if fix else f"its params are {', '.join(params) or 'none'}",
                 )
             params = {**params, **{k: v for k, v in run.change.items() if k in params}}
         values["params"] = params
-        done[name] = attrs.evolve(run, **values, broken=frozenset(broken))
+        values["broken"] = frozenset(broken)
+        done[name] = attrs.evolve(run, **values)
         return done[name]
 
     for name in own:

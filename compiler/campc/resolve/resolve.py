@@ -19,7 +19,7 @@ from campc.resolve.evaluate import Lets
 from campc.resolve.faults import Faults, did_you_mean
 from campc.resolve.gather import Gathered, Load, gather
 from campc.resolve.inherit import inherit, report_cycles
-from campc.schema import BLOCKS, TIERS, Campaign, Checkpoint, Node, Run, Window
+from campc.schema import BLOCKS, CLASSES, TIERS, Campaign, Checkpoint, Node, Run, Window
 from campc.schema.spec import Spec
 from campc.syntax import tree
 from campc.values.instants import zone
@@ -88,7 +88,11 @@ class _Resolver:
             if inside == "" or inside == "tier":
                 place = f"inside a {inside}" if inside else "at top level"
                 self.faults.report(
-                    "C201", block.kind_at, f"there is no block {kind} {place}", help=guess or f"known here: {', '.join(allowed)}", fix=fix
+                    "C201",
+                    block.kind_at,
+                    f"there is no block {kind} {place}",
+                    help=guess or f"known here: {', '.join(allowed)}",
+                    fix=fix,
                 )
             if guessed is None:
                 return
@@ -123,7 +127,12 @@ class _Resolver:
             if naming == "required" and not block.broken:
                 self.faults.report("C203", block.head, f"this {kind} has no name", help=f"write {kind} NAME {{ … }}")
             elif naming == "word" and not block.broken:
-                self.faults.report("C203", block.head, f"this {kind} has no name", help=f"write {kind} essential {{ … }}; known: {', '.join(TIERS)}")
+                self.faults.report(
+                    "C203",
+                    block.head,
+                    f"this {kind} has no name",
+                    help=f"write {kind} essential {{ … }}; known: {', '.join(TIERS)}",
+                )
             return False
         if kind == "tier" and label.text not in TIERS:
             guess, fix = did_you_mean(label.text, TIERS, label.at)
@@ -131,7 +140,10 @@ class _Resolver:
             return False
         if _NAME.fullmatch(label.text) is None:
             self.faults.report(
-                "C208", label.at, f"{_shown(label.text)} can't be a name", help="a name has letters, digits and _, and doesn't begin with a digit"
+                "C208",
+                label.at,
+                f"{_shown(label.text)} can't be a name",
+                help="a name has letters, digits and _, and doesn't begin with a digit",
             )
         return True
 
@@ -166,7 +178,9 @@ class _Resolver:
                 self._repeated(again, "checkpoint", own[0])
             if own:
                 if own[0].label is not None:
-                    self.faults.report("C101", own[0].label.at, "a checkpoint takes no name", help="write checkpoint { … }")
+                    self.faults.report(
+                        "C101", own[0].label.at, "a checkpoint takes no name", help="write checkpoint { … }"
+                    )
                 inner = blocks.decode(own[0], "checkpoint")
                 assert isinstance(node, Run) and isinstance(inner, Checkpoint)
                 node = attrs.evolve(node, checkpoint=inner)
@@ -176,7 +190,11 @@ class _Resolver:
             first = self.singles.get(kind)
             if first is not None:
                 self.faults.report(
-                    "C207", node.head, f"there is a second {kind}", related=[Note(first.head, "the first one")], help=f"a file has one {kind}"
+                    "C207",
+                    node.head,
+                    f"there is a second {kind}",
+                    related=[Note(first.head, "the first one")],
+                    help=f"a file has one {kind}",
                 )
             else:
                 self.singles[kind] = node
@@ -187,7 +205,9 @@ class _Resolver:
         name = block.label.text if block.label is not None else "essential"
         known = name if name in TIERS else (did_you_mean(name, TIERS, block.kind_at)[1] or None)
         tier_name = known if isinstance(known, str) else (known.edits[0].text if known is not None else "exploratory")
-        node = blocks.decode(attrs.evolve(block, body=tuple(i for i in block.body if isinstance(i, tree.Attribute))), "tier")
+        node = blocks.decode(
+            attrs.evolve(block, body=tuple(i for i in block.body if isinstance(i, tree.Attribute))), "tier"
+        )
         if name in TIERS and block.label is not None:
             self._enter("tier", node)
         for item in block.body:
@@ -201,18 +221,32 @@ class _Resolver:
             group[node.name] = node
             return
         self.faults.report(
-            "C206", node.head, f"{kind} {node.name} is declared twice", related=[Note(first.head, "declared here first")], help="rename one of them"
+            "C206",
+            node.head,
+            f"{kind} {node.name} is declared twice",
+            related=[Note(first.head, "declared here first")],
+            help="rename one of them",
         )
 
     def _repeated(self, block: tree.Block, kind: str, first: tree.Block) -> None:
-        self.faults.report("C207", block.head, f"there is a second {kind}", related=[Note(first.head, "the first one")], help=f"there is one {kind}")
+        self.faults.report(
+            "C207",
+            block.head,
+            f"there is a second {kind}",
+            related=[Note(first.head, "the first one")],
+            help=f"there is one {kind}",
+        )
 
     def _finish(self, blocks: BlockDecoder, lets: Lets, local_zone: dt.tzinfo) -> Resolved:
         windows: dict[str, Window] = self.groups["window"]
         own_runs: dict[str, Run] = self.groups["run"]
-        in_cycle = report_cycles(windows, {name: window.after for name, window in windows.items()}, "after", self.faults)
+        in_cycle = report_cycles(
+            windows, {name: window.after for name, window in windows.items()}, "after", self.faults
+        )
         blocks.faulty.update(("window", name) for name in in_cycle)
-        circular = report_cycles(own_runs, {n: _one(run.variant_of) for n, run in own_runs.items()}, "variant_of", self.faults)
+        circular = report_cycles(
+            own_runs, {n: _one(run.variant_of) for n, run in own_runs.items()}, "variant_of", self.faults
+        )
         circular |= report_cycles(own_runs, {n: _one(run.from_) for n, run in own_runs.items()}, "from", self.faults)
         default = self.singles.get("checkpoint")
         assert default is None or isinstance(default, Checkpoint)
@@ -227,21 +261,22 @@ class _Resolver:
                 self.faults.report(
                     "C203", at, "this file has no campaign", help='add campaign NAME { question = "…"; decision = "…" }'
                 )
-            campaign = Campaign(name="", at=at, head=at, name_at=at)
+            campaign = CLASSES["campaign"](name="", at=at, head=at, name_at=at)
         assert isinstance(campaign, Campaign)
         items = list(_extents(self.root))
         allowances = read_allowances(source, self.root.comments, items, self.faults)
         for used_source in self.gathered.sources[1:]:
             comments = tuple(c for s, c in self.gathered.comments if s is used_source)
             allowances.extend(read_allowances(used_source, comments, [], self.faults))
+        declarations: dict[str, Any] = {_GROUPS[kind]: group for kind, group in self.groups.items()}
+        declarations.update({kind: self.singles.get(kind) for kind in _SINGLES})
         spec = Spec(
             source=source,
             sources=tuple(self.gathered.sources),
             campaign=campaign,
             declared=declared,
             zone=local_zone,
-            **{_GROUPS[kind]: group for kind, group in self.groups.items()},
-            **{kind: self.singles.get(kind) for kind in _SINGLES},
+            **declarations,
             runs=runs,
             cleanups=tuple(self.lists.get("cleanup", ())),
             notifies=tuple(self.lists.get("notify", ())),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
-from campc.schema.market import Package
-from campc.schema.spec import Spec
 from campc.schedule.place import Placed
 from campc.schedule.plan import Account, Costs, Gpu, Interval
 from campc.schedule.timeline import Term
+from campc.schema.market import Package
+from campc.schema.spec import Spec
 from campc.values.money import Money, MoneyRate, total
 
 _ZERO = Fraction(0)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from campc.schedule.plan import CheckpointRow
 from campc.schema.spec import Spec
 from campc.schema.work import Run
-from campc.schedule.plan import CheckpointRow
 from campc.values.quantities import Duration, Steps
 
 
@@ -49,8 +49,14 @@ def interval_seconds(spec: Spec, run: Run) -> Fraction | None:
             return seconds
         case Steps(count=count):
             takes = [
-                w.takes.likely.seconds for w in spec.windows.values() if w.run == run.name and w.takes is not None and w.kind == "train"
-            ] or [w.takes.likely.seconds for w in spec.windows.values() if w.run == run.name and w.takes is not None and w.kind == "rerun"]
+                w.takes.likely.seconds
+                for w in spec.windows.values()
+                if w.run == run.name and w.takes is not None and w.kind == "train"
+            ] or [
+                w.takes.likely.seconds
+                for w in spec.windows.values()
+                if w.run == run.name and w.takes is not None and w.kind == "rerun"
+            ]
             if not takes or run.steps is None:
                 return None
             return takes[0] / (run.steps.count * max(1, len(run.seeds))) * count

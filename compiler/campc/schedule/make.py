@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from campc.schema.spec import Spec
 from campc.schedule.account import account, costs
 from campc.schedule.arithmetic import checkpoint_row
 from campc.schedule.packages import compare
@@ -12,6 +11,7 @@ from campc.schedule.place import conflicts, critical, link, order, place, slacks
 from campc.schedule.plan import Costs, Placement, Plan, RatioRow
 from campc.schedule.timeline import campaign_start, lot_term
 from campc.schema.results import Ratio
+from campc.schema.spec import Spec
 from campc.values.money import Money
 
 
@@ -25,7 +25,13 @@ def make_plan(spec: Spec) -> Plan:
     on_chain = critical(placed)
     placements = {
         item.window.name: Placement(
-            item.window, item.interval, item.gpus, item.fixed, slack[item.window.name], item.window.name in on_chain, tuple(item.predecessors)
+            item.window,
+            item.interval,
+            item.gpus,
+            item.fixed,
+            slack[item.window.name],
+            item.window.name in on_chain,
+            tuple(item.predecessors),
         )
         for item in order(placed)
     }
@@ -67,7 +73,11 @@ def countable(spec: Spec, ratio: Ratio) -> int:
         for run_name in deliverable.of if deliverable is not None else ():
             run = used.get(run_name)
             if run is not None:
-                found.add(("corpus", run.corpus) if ratio.distinct == "corpus" and run.corpus is not None else ("run", run_name))
+                found.add(
+                    ("corpus", run.corpus)
+                    if ratio.distinct == "corpus" and run.corpus is not None
+                    else ("run", run_name)
+                )
     return len(found)
 
 
@@ -85,5 +95,3 @@ def ratio_row(spec: Spec, ratio: Ratio, money: Costs) -> RatioRow:
     if len(amounts) != 1 or not count:
         return RatioRow(ratio.name, bool(count), None, count or None)
     return RatioRow(ratio.name, True, amounts[0] * Fraction(1, count), count)
-
-

@@ -6,13 +6,13 @@ from fractions import Fraction
 
 import attrs
 
-from campc.schema.market import Lot, Package
-from campc.schema.spec import Spec
-from campc.schema.work import GpuSet, Window
 from campc.schedule.account import price_of
 from campc.schedule.place import place
 from campc.schedule.plan import PackageRow
 from campc.schedule.timeline import Term, billed_by_time
+from campc.schema.market import Lot, Package
+from campc.schema.spec import Spec
+from campc.schema.work import GpuSet, Window
 from campc.values.instants import Instant
 from campc.values.quantities import Offset
 
@@ -52,7 +52,12 @@ def _large_enough(spec: Spec, package: Package, lots: list[Lot], windows: list[W
                     gpus = max(gpus, window.on.high + 1)
                 run = spec.run_of(window)
                 gpus = max(gpus, run.gpus if run is not None else 1)
-                if run is not None and run.memory is not None and package.memory is not None and run.memory.bytes > package.memory.bytes:
+                if (
+                    run is not None
+                    and run.memory is not None
+                    and package.memory is not None
+                    and run.memory.bytes > package.memory.bytes
+                ):
                     return False
     return package.gpus >= gpus
 

@@ -7,10 +7,10 @@ from fractions import Fraction
 
 from attrs import define, field
 
-from campc.schema.spec import Spec
-from campc.schema.work import TIERS, Window
 from campc.schedule.plan import Conflict, Gpu, Interval, Placement
 from campc.schedule.timeline import Term, seconds_from
+from campc.schema.spec import Spec
+from campc.schema.work import TIERS, Window
 from campc.values.instants import Instant
 from campc.values.quantities import Offset
 
@@ -67,7 +67,11 @@ class _Placer:
             self._put(chosen, self._earliest(chosen), fixed=False)
 
     def _can_be_placed(self, window: Window) -> bool:
-        unknown = ("window", window.name) in self.spec.faulty or window.takes is None or window.broken & {"on", "after", "starts"}
+        unknown = (
+            ("window", window.name) in self.spec.faulty
+            or window.takes is None
+            or window.broken & {"on", "after", "starts"}
+        )
         return not unknown and (window.on is None or window.on.lot in self.terms)
 
     def _fixed_start(self, window: Window) -> Fraction | None:
@@ -86,7 +90,9 @@ class _Placer:
         count = package.gpus if package is not None else 1
         if window.on.low is None or window.on.high is None:
             return tuple((lot.name, index) for index in range(min(count, MOST_GPUS)))
-        return tuple((lot.name, index) for index in range(window.on.low, min(window.on.high, window.on.low + MOST_GPUS) + 1))
+        return tuple(
+            (lot.name, index) for index in range(window.on.low, min(window.on.high, window.on.low + MOST_GPUS) + 1)
+        )
 
     def _put(self, window: Window, begin: Fraction, *, fixed: bool) -> None:
         assert window.takes is not None
@@ -145,7 +151,9 @@ def link(spec: Spec, placed: Mapping[str, Placed]) -> None:
             names.extend(
                 other.window.name
                 for other in placed.values()
-                if other.window.on is not None and other.window.on.lot == item.window.on.lot and other.interval.end <= item.interval.start
+                if other.window.on is not None
+                and other.window.on.lot == item.window.on.lot
+                and other.interval.end <= item.interval.start
             )
         item.predecessors = list(dict.fromkeys(n for n in names if n != item.window.name))
 

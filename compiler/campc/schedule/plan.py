@@ -178,6 +178,8 @@ class Plan:
     ratios: tuple[RatioRow, ...] = ()
     packages: tuple[PackageRow, ...] = ()
     checkpoints: Mapping[str, CheckpointRow] = field(factory=dict)
+    risk: Risk | None = None
+    """Computed where a document is made, not for a check."""
 
     def instant(self, seconds: Fraction) -> Instant | None:
         """The absolute time of a moment of the plan; None for a relative plan."""
@@ -198,7 +200,11 @@ class Plan:
             chain.append(current)
             if current.fixed:
                 break
-            before = [self.placements[n] for n in current.predecessors if n in self.placements and self.placements[n].end == current.start]
+            before = [
+                self.placements[n]
+                for n in current.predecessors
+                if n in self.placements and self.placements[n].end == current.start
+            ]
             current = before[0] if before else None
         return tuple(reversed(chain))
 

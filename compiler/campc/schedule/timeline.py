@@ -51,7 +51,12 @@ def lot_term(spec: Spec, lot: Lot, start: Instant | None) -> Term:
     end: Fraction | None = None
     if lot.ends is not None:
         end = seconds_from(start, lot.ends)
-    elif package is not None and package.duration is not None and not billed_by_time(package) and "ends" not in lot.broken:
+    elif (
+        package is not None
+        and package.duration is not None
+        and not billed_by_time(package)
+        and "ends" not in lot.broken
+    ):
         end = begin + package.duration.seconds
     early = package.ends_early.seconds if package is not None else Fraction(0)
     return Term(begin, end, None if end is None else end - early)

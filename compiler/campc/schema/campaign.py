@@ -46,11 +46,18 @@ class Campaign(Node):
     if_negative: str | None = attribute(Text(), "What a negative result concludes.")
     owner: str | None = attribute(Text(), "Who answers for the campaign.")
     timezone: str | None = attribute(
-        Zone(), "The zone of times that are written without an offset, and of the documents.", default='"UTC"', value="UTC"
+        Zone(),
+        "The zone of times that are written without an offset, and of the documents.",
+        default='"UTC"',
+        value="UTC",
     )
-    currency: str | None = attribute(CurrencyType(), "The currency that totals are given in.", default="the packages' currency, where they agree")
+    currency: str | None = attribute(
+        CurrencyType(), "The currency that totals are given in.", default="the packages' currency, where they agree"
+    )
     rates: Mapping[str, Money] | None = attribute(Rates(), "What one unit of a currency is worth in another.")
-    rates_source: str | None = attribute(Text(), "Where and when the rates were read.", example='"ECB reference rate, 2026-11-20"')
+    rates_source: str | None = attribute(
+        Text(), "Where and when the rates were read.", example='"ECB reference rate, 2026-11-20"'
+    )
     starts: Instant | None = attribute(
         ClockType(),
         "When the campaign begins, people's work included. With no absolute start anywhere the plan is relative: it starts at T+0, and its "
@@ -59,12 +66,22 @@ class Campaign(Node):
     )
     deadline: Instant | None = attribute(ClockType(), "By when the answer is needed.", example="2026-12-05 18:00")
     files: tuple[str, ...] = attribute(
-        Texts(paths=True), "Paths and globs to put into the bundle beside the scripts.", value=(), example='["data/*.json", "model.py"]'
+        Texts(paths=True),
+        "Paths and globs to put into the bundle beside the scripts.",
+        value=(),
+        example='["data/*.json", "model.py"]',
     )
-    requirements: str | None = attribute(FilePath(), "A pip requirements file that the rented machine needs.", example='"requirements.txt"')
-    image: str | None = attribute(Text(), "The container image that the work runs in.", example='"example/train:2026-11"')
+    requirements: str | None = attribute(
+        FilePath(), "A pip requirements file that the rented machine needs.", example='"requirements.txt"'
+    )
+    image: str | None = attribute(
+        Text(), "The container image that the work runs in.", example='"example/train:2026-11"'
+    )
     secrets: tuple[str, ...] = attribute(
-        Texts(), "Names of environment variables that must be set on the machine; their values are never written.", value=(), example='["HF_TOKEN"]'
+        Texts(),
+        "Names of environment variables that must be set on the machine; their values are never written.",
+        value=(),
+        example='["HF_TOKEN"]',
     )
 
 
@@ -86,10 +103,15 @@ class Outcome(Node):
         "The condition on `RUN.METRIC`: the metric's last value, and for a run with seeds their mean.",
         required=True,
     )
-    conclude: str | None = attribute(Text(), "What is concluded where the condition holds.", required=True, example='"Adopt the variant."')
+    conclude: str | None = attribute(
+        Text(), "What is concluded where the condition holds.", required=True, example='"Adopt the variant."'
+    )
 
 
-@block("unknown", example='unknown gpu_speed { question = "How many steps an hour does this GPU make?"; settled_by = pilot }')
+@block(
+    "unknown",
+    example='unknown gpu_speed { question = "How many steps an hour does this GPU make?"; settled_by = pilot }',
+)
 class Unknown(Node):
     """Something that isn't known yet. The plan lists them; the closeout says which are settled."""
 
@@ -111,12 +133,18 @@ corpus tickets {
 class Corpus(Node):
     """Frozen data: the same bytes for every run that is compared."""
 
-    path: str | None = attribute(FilePath(), "The file or folder, relative to the spec; or a URL.", required=True, example='"data/tickets.jsonl"')
+    path: str | None = attribute(
+        FilePath(), "The file or folder, relative to the spec; or a URL.", required=True, example='"data/tickets.jsonl"'
+    )
     sha256: str | None = attribute(
-        Text(), "SHA-256 of the file in hexadecimal; of a folder, of its sorted list of hashes and names.", example='"9f86d0818…"'
+        Text(),
+        "SHA-256 of the file in hexadecimal; of a folder, of its sorted list of hashes and names.",
+        example='"9f86d0818…"',
     )
     rows: Fraction | None = attribute(Whole(), "How many rows it has.", example="12000")
     ids: str | None = attribute(Text(), "The name of the column or field that identifies a row.", example='"id"')
     frozen: Date | None = attribute(DateType(), "The day it was frozen.")
     region: str | None = attribute(Text(), "The region that it is stored in.", example='"eu-west"')
-    sample: str | None = attribute(FilePath(), "The path of a small part of it, for rehearsal and pilot.", example='"data/tickets-200.jsonl"')
+    sample: str | None = attribute(
+        FilePath(), "The path of a small part of it, for rehearsal and pilot.", example='"data/tickets-200.jsonl"'
+    )

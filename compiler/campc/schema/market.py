@@ -50,7 +50,9 @@ class Package(Node):
         "by time: it costs its reserved time rounded up to `increment`, has no usable end unless the lot has `ends`, and leaves no tail.",
         required=True,
     )
-    duration: Duration | None = attribute(DurationType(), "How long the period is. Required where the price is for a period.", example="3d")
+    duration: Duration | None = attribute(
+        DurationType(), "How long the period is. Required where the price is for a period.", example="3d"
+    )
     increment: Duration = attribute(
         DurationType(), "What billed time is rounded up to.", default="1s", value=Duration(Fraction(1)), example="1h"
     )
@@ -58,14 +60,25 @@ class Package(Node):
     vendor: str | None = attribute(Text(), "Who sells it.", example='"IteraGPU"')
     region: str | None = attribute(Text(), "Where the machine stands.", example='"eu-west"')
     disk: Size | None = attribute(SizeType(), "Room on the machine's disk.", example="500GB")
-    interruptible: bool = attribute(Boolean(), "Whether the vendor may take the machine away.", default="false", value=False)
+    interruptible: bool = attribute(
+        Boolean(), "Whether the vendor may take the machine away.", default="false", value=False
+    )
     interruptions: EventRate | None = attribute(EventRateType(), "How often that happens.")
-    notice: Duration | None = attribute(DurationType(zero=True), "Time between the warning and the kill.", example="2min")
+    notice: Duration | None = attribute(
+        DurationType(zero=True), "Time between the warning and the kill.", example="2min"
+    )
     ends_early: Duration = attribute(
-        DurationType(zero=True), "How long before the end the machine is taken.", default="0s", value=Duration(Fraction(0)), example="30min"
+        DurationType(zero=True),
+        "How long before the end the machine is taken.",
+        default="0s",
+        value=Duration(Fraction(0)),
+        example="30min",
     )
     tax: str = attribute(
-        Word(("included", "excluded", "unknown")), "Whether the price includes tax; undeclared tax isn't computed.", default="unknown", value="unknown"
+        Word(("included", "excluded", "unknown")),
+        "Whether the price includes tax; undeclared tax isn't computed.",
+        default="unknown",
+        value="unknown",
     )
     source: str | None = attribute(Text(), "Where and when the price was read.", example='"catalog, 2026-11-20"')
 
@@ -77,12 +90,22 @@ class Lot(Node):
 
     package: str | None = attribute(Reference(("package",)), "The package that is bought.", required=True)
     starts: Instant | Offset | None = attribute(
-        ClockOrOffset(), "When it begins; an offset counts from the campaign's start.", default="the campaign's start", example="2026-12-01 09:00"
+        ClockOrOffset(),
+        "When it begins; an offset counts from the campaign's start.",
+        default="the campaign's start",
+        example="2026-12-01 09:00",
     )
     ends: Instant | None = attribute(
-        ClockType(), "When it ends, where the vendor fixes that.", default="start + the package's duration", example="2026-12-04 11:30"
+        ClockType(),
+        "When it ends, where the vendor fixes that.",
+        default="start + the package's duration",
+        example="2026-12-04 11:30",
     )
     order: str | None = attribute(Text(), "The order's reference.", example='"A-2291"')
     keep_free: Duration = attribute(
-        DurationType(zero=True), "Time to leave uncommitted before the usable end.", default="0s", value=Duration(Fraction(0)), example="6h"
+        DurationType(zero=True),
+        "Time to leave uncommitted before the usable end.",
+        default="0s",
+        value=Duration(Fraction(0)),
+        example="6h",
     )

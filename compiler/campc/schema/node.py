@@ -57,7 +57,9 @@ def block(
 
     def enter(cls: type[N]) -> type[N]:
         frozen_cls = attrs.frozen(kw_only=True, eq=False)(cls)
-        BLOCKS[kind] = BlockInfo(kind, (cls.__doc__ or "").strip(), attributes_of(frozen_cls), name, inside, once, example.strip("\n"))
+        BLOCKS[kind] = BlockInfo(
+            kind, (cls.__doc__ or "").strip(), attributes_of(frozen_cls), name, inside, once, example.strip("\n")
+        )
         CLASSES[kind] = frozen_cls
         return frozen_cls
 

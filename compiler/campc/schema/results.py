@@ -36,13 +36,24 @@ class Deliverable(Node):
     another folder, without the training folder or temporary folders."""
 
     of: tuple[str, ...] = attribute(
-        Reference(("run",), many=True), "The runs that produce it.", required=True, value=(), example="[control, variant]"
+        Reference(("run",), many=True),
+        "The runs that produce it.",
+        required=True,
+        value=(),
+        example="[control, variant]",
     )
     path: str | None = attribute(
-        FilePath(inside=True), "The file, folder or glob, relative to the run's outputs.", required=True, example='"predictions.jsonl"'
+        FilePath(inside=True),
+        "The file, folder or glob, relative to the run's outputs.",
+        required=True,
+        example='"predictions.jsonl"',
     )
     kind: str = attribute(
-        Word(("predictions", "analysis", "model", "adapter", "raw", "other")), "What it is.", default="other", value="other", example="predictions"
+        Word(("predictions", "analysis", "model", "adapter", "raw", "other")),
+        "What it is.",
+        default="other",
+        value="other",
+        example="predictions",
     )
     accept: Condition | None = attribute(
         ConditionType("file"),
@@ -62,7 +73,9 @@ class Expense(Node):
 
     amount: Money | None = attribute(MoneyType(), "How much.", required=True, example="8.00 USD")
     covers: str | None = attribute(Text(), "What for.", required=True, example='"object storage, 30 days"')
-    estimate: bool = attribute(Boolean(), "Whether it is an estimate; estimates count as committed.", default="true", value=True)
+    estimate: bool = attribute(
+        Boolean(), "Whether it is an estimate; estimates count as committed.", default="true", value=True
+    )
 
 
 @block(
@@ -81,14 +94,24 @@ class Ratio(Node):
 
     cost: str | None = attribute(Word(("rental", "expenses", "total")), "Which cost.", required=True)
     per: tuple[str, ...] = attribute(
-        Reference(("deliverable",), many=True), "The deliverables that count.", required=True, value=(), example="predictions"
+        Reference(("deliverable",), many=True),
+        "The deliverables that count.",
+        required=True,
+        value=(),
+        example="predictions",
     )
     distinct: str = attribute(
-        Word(("corpus", "run")), "What is counted once: five reruns of one corpus are one corpus.", default="corpus", value="corpus"
+        Word(("corpus", "run")),
+        "What is counted once: five reruns of one corpus are one corpus.",
+        default="corpus",
+        value="corpus",
     )
     expect: int | None = attribute(Whole(minimum=0), "How many are expected.")
     if_none: str | None = attribute(
-        Text(), "What is reported when none is accepted.", required=True, example='"State the cost incurred and why each was rejected."'
+        Text(),
+        "What is reported when none is accepted.",
+        required=True,
+        example='"State the cost incurred and why each was rejected."',
     )
 
 

@@ -26,14 +26,27 @@ class Stop(Node):
     """A rule that ends a run."""
 
     when: Condition | None = attribute(
-        ConditionType("run"), "The condition, on metrics, `best.METRIC`, and built-ins of the running run.", required=True
+        ConditionType("run"),
+        "The condition, on metrics, `best.METRIC`, and built-ins of the running run.",
+        required=True,
     )
-    from_: Steps | Duration | None = attribute(DurationOrSteps(), "Steps or time before it applies.", name="from", example="1000 steps")
+    from_: Steps | Duration | None = attribute(
+        DurationOrSteps(), "Steps or time before it applies.", name="from", example="1000 steps"
+    )
     for_: int | Duration = attribute(
-        DurationOrCount(), "How many observations in a row, or for how long.", name="for", default="1", value=1, example="3"
+        DurationOrCount(),
+        "How many observations in a row, or for how long.",
+        name="for",
+        default="1",
+        value=1,
+        example="3",
     )
-    runs: tuple[str, ...] = attribute(Reference(("run",), many=True), "The runs that it applies to.", default="all", value=(), example="[control]")
-    because: str | None = attribute(Text(), "The reason that stands in the ledger.", required=True, example='"the run has diverged"')
+    runs: tuple[str, ...] = attribute(
+        Reference(("run",), many=True), "The runs that it applies to.", default="all", value=(), example="[control]"
+    )
+    because: str | None = attribute(
+        Text(), "The reason that stands in the ledger.", required=True, example='"the run has diverged"'
+    )
 
 
 @block("watch", example="watch slow { when = gpu_utilisation < 50%; for = 10min }")
@@ -43,11 +56,20 @@ class Watch(Node):
     when: Condition | None = attribute(
         ConditionType("run"), "The condition, as for `stop`.", required=True, example="gpu_utilisation < 50%"
     )
-    from_: Steps | Duration | None = attribute(DurationOrSteps(), "Steps or time before it applies.", name="from", example="10min")
-    for_: int | Duration = attribute(
-        DurationOrCount(), "How many observations in a row, or for how long.", name="for", default="1", value=1, example="10min"
+    from_: Steps | Duration | None = attribute(
+        DurationOrSteps(), "Steps or time before it applies.", name="from", example="10min"
     )
-    runs: tuple[str, ...] = attribute(Reference(("run",), many=True), "The runs that it applies to.", default="all", value=(), example="[control]")
+    for_: int | Duration = attribute(
+        DurationOrCount(),
+        "How many observations in a row, or for how long.",
+        name="for",
+        default="1",
+        value=1,
+        example="10min",
+    )
+    runs: tuple[str, ...] = attribute(
+        Reference(("run",), many=True), "The runs that it applies to.", default="all", value=(), example="[control]"
+    )
     because: str | None = attribute(Text(), "The reason that stands in the ledger.")
 
 
@@ -77,15 +99,26 @@ class Gate(Node):
     """A decision point. It takes no time; every window that comes after its `after`, directly or not, waits for it. What follows a dropped window
     goes on without it where its `after` has others left, else is dropped too."""
 
-    after: str | None = attribute(Reference(("window",)), "The window that it stands behind.", required=True, example="pilot")
+    after: str | None = attribute(
+        Reference(("window",)), "The window that it stands behind.", required=True, example="pilot"
+    )
     question: str | None = attribute(Text(), "What is to be decided.")
-    when: Condition | None = attribute(ConditionType("results"), "The condition to go on.", required=True, example="control.eval.accuracy >= 0.5")
-    otherwise: str | None = attribute(Word(("reduce", "revisit", "stop")), "What is done where it does not hold.", required=True)
+    when: Condition | None = attribute(
+        ConditionType("results"), "The condition to go on.", required=True, example="control.eval.accuracy >= 0.5"
+    )
+    otherwise: str | None = attribute(
+        Word(("reduce", "revisit", "stop")), "What is done where it does not hold.", required=True
+    )
     drops: Drops = attribute(
-        Reference(("tier", "window"), many=True), "Tiers or windows that `reduce` gives up.", value=Drops(), example="[exploratory]"
+        Reference(("tier", "window"), many=True),
+        "Tiers or windows that `reduce` gives up.",
+        value=Drops(),
+        example="[exploratory]",
     )
     enough: Condition | None = attribute(
-        ConditionType("results"), "The condition under which the question is answered already: conclude early.", example="control.eval.accuracy >= 0.99"
+        ConditionType("results"),
+        "The condition under which the question is answered already: conclude early.",
+        example="control.eval.accuracy >= 0.99",
     )
     wait: Duration = attribute(
         DurationType(zero=True),

@@ -55,7 +55,11 @@ class GpuSet:
         return f"{self.lot}[{self.low}]" if self.low == self.high else f"{self.lot}[{self.low}..{self.high}]"
 
 
-@block("tier", name="word", example="tier essential {\n  window control { kind = train; on = box; takes = 10h; run = control }\n}")
+@block(
+    "tier",
+    name="word",
+    example="tier essential {\n  window control { kind = train; on = box; takes = 10h; run = control }\n}",
+)
 class Tier(Node):
     """Windows in order of worth: `essential`, `useful` or `exploratory`, each at most once. A window may not come after one of a lower tier."""
 
@@ -72,7 +76,10 @@ class Window(Node):
     order: int = field(default=0)
     """Its place among the windows of the file."""
     kind: str | None = attribute(
-        Word(WINDOW_KINDS), "What sort of work it is; `pilot`, `train` and `rerun` need `on` and `run`.", required=True, example="train"
+        Word(WINDOW_KINDS),
+        "What sort of work it is; `pilot`, `train` and `rerun` need `on` and `run`.",
+        required=True,
+        example="train",
     )
     takes: Range[Duration] | None = attribute(
         DurationType(ranged=True),
@@ -81,21 +88,36 @@ class Window(Node):
         example="8h .. 10h .. 14h",
     )
     basis: str | None = attribute(
-        Text(), "What the time rests on; without it, the plan calls it assumed.", example='"measured 2026-11-20, same GPU"'
+        Text(),
+        "What the time rests on; without it, the plan calls it assumed.",
+        example='"measured 2026-11-20, same GPU"',
     )
-    on: GpuSet | None = attribute(Gpus(), "The lot or GPUs that it occupies; without it, it is people's time and occupies none.", example="box")
+    on: GpuSet | None = attribute(
+        Gpus(), "The lot or GPUs that it occupies; without it, it is people's time and occupies none.", example="box"
+    )
     after: tuple[str, ...] = attribute(
-        Reference(("window",), many=True), "The windows that must have ended before it starts.", value=(), example="[setup, check]"
+        Reference(("window",), many=True),
+        "The windows that must have ended before it starts.",
+        value=(),
+        example="[setup, check]",
     )
     starts: Instant | Offset | None = attribute(
-        ClockOrOffset(), "Where it must stand; an offset counts from its lot's start, or from the campaign's where it is on none."
+        ClockOrOffset(),
+        "Where it must stand; an offset counts from its lot's start, or from the campaign's where it is on none.",
     )
     last: bool = attribute(
-        Boolean(), "After every other window on its lot, whichever tiers run; its time is always kept for it.", default="false", value=False
+        Boolean(),
+        "After every other window on its lot, whichever tiers run; its time is always kept for it.",
+        default="false",
+        value=False,
     )
-    run: str | None = attribute(Reference(("run",)), "The run that it executes; required for `pilot`, `train` and `rerun`.")
+    run: str | None = attribute(
+        Reference(("run",)), "The run that it executes; required for `pilot`, `train` and `rerun`."
+    )
     limit: Steps | None = attribute(StepsType(), "How many steps a pilot makes.")
-    tolerance: Share | None = attribute(ShareType(), "How far a rerun's last metrics may lie from the first's.", default="0%", example="2%")
+    tolerance: Share | None = attribute(
+        ShareType(), "How far a rerun's last metrics may lie from the first's.", default="0%", example="2%"
+    )
     to: str | None = attribute(Text(), "Where a `transfer` or `retrieve` puts the results.", example='"s3://lab/rank"')
     command: str | None = attribute(
         Text(),
@@ -125,8 +147,12 @@ checkpoint {
 class Checkpoint(Node):
     """The policy of recovery points: at top level for all runs; inside a run, instead of that one, for it and its variants."""
 
-    every: Duration | Steps | None = attribute(DurationOrSteps(), "How often a checkpoint is written.", required=True, example="20min")
-    to: str | None = attribute(Text(), "Path or URL that they are written to.", required=True, example='"s3://lab/checkpoints"')
+    every: Duration | Steps | None = attribute(
+        DurationOrSteps(), "How often a checkpoint is written.", required=True, example="20min"
+    )
+    to: str | None = attribute(
+        Text(), "Path or URL that they are written to.", required=True, example='"s3://lab/checkpoints"'
+    )
     keep: int = attribute(Whole(), "How many of the newest ones are kept.", default="2", value=2)
     keep_best: str | None = attribute(Metric(), "The metric whose best checkpoint is kept as well.")
     size: Size | None = attribute(SizeType(), "How large one is.", example="60GB")
@@ -161,7 +187,10 @@ class Run(Node):
     configuration. A correction gets a new one."""
 
     script: str | None = attribute(
-        FilePath(), "The training script, relative to the file; a variant inherits it.", required=True, example='"train.py"'
+        FilePath(),
+        "The training script, relative to the file; a variant inherits it.",
+        required=True,
+        example='"train.py"',
     )
     args: tuple[Any, ...] = attribute(Arguments(), "Arguments of the script.", value=(), example='["--fast"]')
     env: Mapping[str, str] = attribute(TextValues(), "Environment variables of the run.", value={})
@@ -176,19 +205,30 @@ class Run(Node):
         Reference(("run",)),
         "The run that it is compared with and inherits from: all but `because`, `role` and `change`; its own `checkpoint` too.",
     )
-    change: Mapping[str, Any] = attribute(Values(), "What it changes of the inherited `params`.", value={}, example="{ rank = 16 }")
+    change: Mapping[str, Any] = attribute(
+        Values(), "What it changes of the inherited `params`.", value={}, example="{ rank = 16 }"
+    )
     because: str | None = attribute(Text(), "Why the variant is tried.", example='"isolates the rank"')
-    role: str | None = attribute(Word(("control", "variant")), "What it is in the comparison.", default="control unless `variant_of`")
+    role: str | None = attribute(
+        Word(("control", "variant")), "What it is in the comparison.", default="control unless `variant_of`"
+    )
     from_: str | None = attribute(Reference(("run",)), "A run whose last checkpoint it starts from.", name="from")
     recover: str = attribute(
-        Word(("resume", "rerun")), "Whether it goes on from its checkpoint after an interruption, or from the start.", default="resume", value="resume"
+        Word(("resume", "rerun")),
+        "Whether it goes on from its checkpoint after an interruption, or from the start.",
+        default="resume",
+        value="resume",
     )
     memory: Size | None = attribute(SizeType(), "The peak of memory of one GPU.", example="20GB")
     gpus: int = attribute(Whole(), "How many GPUs it uses.", default="1", value=1)
     processes: int | None = attribute(Whole(), "How many processes it has.", default="one a GPU")
-    metrics: tuple[str, ...] = attribute(Metrics(), "The names of the metrics that it reports; none listed means unknown.", value=())
+    metrics: tuple[str, ...] = attribute(
+        Metrics(), "The names of the metrics that it reports; none listed means unknown.", value=()
+    )
     kind: str = attribute(Word(("full", "adapter", "inference")), "What it produces.", default="full", value="full")
-    base: str | None = attribute(Text(), "The exact revision of the base model.", example='"example/base-8b@3f9c2d1a7b60"')
+    base: str | None = attribute(
+        Text(), "The exact revision of the base model.", example='"example/base-8b@3f9c2d1a7b60"'
+    )
     checkpoint: Checkpoint | None = field(default=None)
     """Its own, its parent's, or the file's policy."""
 

@@ -62,7 +62,9 @@ def round_amount(amount: Fraction, decimals: int) -> str:
         return format(Decimal(whole).scaleb(-decimals).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_EVEN), "f")
 
 
-def total(amounts: Iterable[Money], rates: Mapping[str, Money] | None = None, into: str | None = None) -> tuple[Money, ...]:
+def total(
+    amounts: Iterable[Money], rates: Mapping[str, Money] | None = None, into: str | None = None
+) -> tuple[Money, ...]:
     """The sum, one amount a currency, sorted by currency.
 
     ``rates`` says what one unit of a currency is worth; where they reach ``into`` for every currency, there is one amount.

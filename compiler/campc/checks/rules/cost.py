@@ -39,7 +39,9 @@ def undefined_ratio(plan: Plan) -> Iterator[Diagnostic]:
             message = f"ratio {ratio.name} counts {listed(names)}, and nothing says when one is accepted"
             help_ = f"give {listed(names)} an acceptance check, as in accept = rows > 0"
         notes = [Note(plan.spec.deliverables[name].head, "has no `accept`") for name in ratio.per if ratio.expect != 0]
-        yield Diagnostic("C401", ratio.place("expect") if ratio.expect == 0 else ratio.head, message, tuple(notes), help=help_)
+        yield Diagnostic(
+            "C401", ratio.place("expect") if ratio.expect == 0 else ratio.head, message, tuple(notes), help=help_
+        )
 
 
 @rule("C402")
@@ -87,7 +89,11 @@ def mixed_currencies(plan: Plan) -> Iterator[Diagnostic]:
         in_budget = summed(spec, [*plan.costs.total, Money(budget.limit.amount * 0, budget.limit.currency)])
         others = [m for m in in_budget if m.currency != budget.limit.currency and m.amount]
         if len(in_budget) > 1 and others:
-            notes = tuple(Note(e.place("amount"), f"{e.amount}") for e in spec.expenses.values() if e.amount in others or _foreign(e.amount, budget.limit))
+            notes = tuple(
+                Note(e.place("amount"), f"{e.amount}")
+                for e in spec.expenses.values()
+                if e.amount in others or _foreign(e.amount, budget.limit)
+            )
             yield Diagnostic(
                 "C403",
                 budget.place("limit"),
@@ -97,7 +103,10 @@ def mixed_currencies(plan: Plan) -> Iterator[Diagnostic]:
             )
         elif isinstance(budget.alert, Money) and budget.alert.currency != budget.limit.currency:
             yield Diagnostic(
-                "C403", budget.place("alert"), f"the alert is in {budget.alert.currency}, and the limit in {budget.limit.currency}", help="write both in one currency"
+                "C403",
+                budget.place("alert"),
+                f"the alert is in {budget.alert.currency}, and the limit in {budget.limit.currency}",
+                help="write both in one currency",
             )
     for ratio in spec.ratios.values():
         amounts = cost_of(plan.costs, ratio.cost)
@@ -115,7 +124,9 @@ def _foreign(amount: Money | None, limit: Money) -> bool:
 
 
 def _rate_help(foreign: str, home: str) -> str:
-    return f"say what one {foreign} is worth, in the campaign: rates = {{ {foreign} = … {home} }} and rates_source = \"…\""
+    return (
+        f'say what one {foreign} is worth, in the campaign: rates = {{ {foreign} = … {home} }} and rates_source = "…"'
+    )
 
 
 @rule("C404")
@@ -144,7 +155,11 @@ def over_budget(plan: Plan) -> Iterator[Diagnostic]:
         return
     lots = [f"{name} {account.price}" for name, account in plan.accounts.items() if account.price is not None]
     expenses = [f"{e.name} {e.amount}" for e in spec.expenses.values() if e.amount is not None]
-    places = [Note(head(spec.lots[name].head), f"{account.price}") for name, account in plan.accounts.items() if account.price is not None]
+    places = [
+        Note(head(spec.lots[name].head), f"{account.price}")
+        for name, account in plan.accounts.items()
+        if account.price is not None
+    ]
     yield Diagnostic(
         "C404",
         budget.place("limit"),

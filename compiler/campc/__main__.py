@@ -1,0 +1,5 @@
+"""``python -m campc``."""
+
+from campc.cli import run
+
+run()

@@ -1,0 +1,81 @@
+"""``campc check --fix`` and ``--diff``."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from campc.diagnostic import Diagnostic, Edit
+from campc.source import Source
+
+
+def apply_fixes(diagnostics: Sequence[Diagnostic], *, diff: bool) -> list[Diagnostic]:
+    """Apply the certain fixes to their files, or print as a diff what they would change; what is left to be reported.
+
+    Of fixes that overlap, the first is taken; a second run takes the next.
+    """
+    edits: dict[Source, list[Edit]] = {}
+    fixed: set[Diagnostic] = set()
+    for diagnostic in diagnostics:
+        if diagnostic.fix is None or any(edit.at.source.path is None for edit in diagnostic.fix.edits):
+            continue
+        taken = [
+            other for edit in diagnostic.fix.edits for other in edits.get(edit.at.source, ()) if _overlap(edit, other)
+        ]
+        if not taken:
+            for edit in diagnostic.fix.edits:
+                edits.setdefault(edit.at.source, []).append(edit)
+            fixed.add(diagnostic)
+    for source, wanted in edits.items():
+        text = edited(source.text, wanted)
+        if diff:
+            sys.stdout.write(unified(source.name, source.text, text))
+        elif source.path is not None:
+            replace_text(source.path, text)
+    if diff or not fixed:
+        return list(diagnostics)
+    sys.stderr.write(f"fixed {len(fixed)} fault{'s' if len(fixed) > 1 else ''}\n")
+    return [d for d in diagnostics if d not in fixed]
+
+
+def _overlap(one: Edit, other: Edit) -> bool:
+    if one.at.start == one.at.end or other.at.start == other.at.end:
+        return one.at.start <= other.at.end and other.at.start <= one.at.end
+    return one.at.start < other.at.end and other.at.start < one.at.end
+
+
+def edited(text: str, edits: Sequence[Edit]) -> str:
+    """A text with edits made in it, none of which overlap."""
+    for edit in sorted(edits, key=lambda e: e.at.start, reverse=True):
+        text = text[: edit.at.start] + edit.text + text[edit.at.end :]
+    return text
+
+
+def unified(name: str, before: str, after: str) -> str:
+    """A unified diff of two texts of one file."""
+    lines = difflib.unified_diff(
+        before.splitlines(keepends=True), after.splitlines(keepends=True), f"a/{name}", f"b/{name}"
+    )
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Write a file's new text in one step, its mode and a byte-order mark kept. A link is written through."""
+    real = Path(os.path.realpath(path))
+    mark = b"\xef\xbb\xbf" if real.read_bytes()[:3] == b"\xef\xbb\xbf" else b""
+    mode = real.stat().st_mode
+    handle, name = tempfile.mkstemp(prefix=f".{real.name}.", dir=real.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(mark + text.encode())
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, mode & 0o7777)
+        os.replace(name, real)
+    except BaseException:
+        os.unlink(name)
+        raise

@@ -1,0 +1,68 @@
+"""Which texts a command is about: files, folders that are searched, standard input."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from attrs import frozen
+
+from campc.diagnostic import Diagnostic
+from campc.source import Source
+
+SUFFIX = ".campaign"
+SKIPPED = ("build", "node_modules", "__pycache__")
+
+
+@frozen
+class Input:
+    """One text to work on, or why there is none. ``searched`` where a folder was named and this was found in it."""
+
+    name: str
+    path: Path | None
+    source: Source | None
+    unread: tuple[Diagnostic, ...] = ()
+    searched: bool = False
+
+
+def inputs(paths: Sequence[str], stdin_name: str | None) -> Iterator[Input]:
+    """The inputs that paths name, in order; folders are searched for specs."""
+    from campc.syntax.read import read
+
+    for text in paths or ["."]:
+        if text == "-":
+            yield _standard_input(stdin_name)
+            continue
+        path = Path(text)
+        if path.is_dir():
+            for found in _search(path):
+                yield _input(
+                    os.path.normpath(str(found)), found, read(found, os.path.normpath(str(found))), searched=True
+                )
+            continue
+        yield _input(text, path, read(path, text))
+
+
+def _input(
+    name: str, path: Path | None, result: tuple[Source, tuple[Diagnostic, ...]], *, searched: bool = False
+) -> Input:
+    source, unread = result
+    return Input(name, path, None if unread else source, unread, searched)
+
+
+def _standard_input(name: str | None) -> Input:
+    from campc.syntax.read import decode
+
+    shown = name if name is not None else "-"
+    path = Path(name) if name is not None else None
+    return _input(shown, path, decode(sys.stdin.buffer.read(), shown, path))
+
+
+def _search(folder: Path) -> Iterator[Path]:
+    for place, folders, files in os.walk(folder):
+        folders[:] = sorted(f for f in folders if not f.startswith(".") and f not in SKIPPED)
+        for name in sorted(files):
+            if name.endswith(SUFFIX) and not name.startswith("."):
+                yield Path(place) / name

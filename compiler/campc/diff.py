@@ -1,0 +1,331 @@
+"""What changes between two plans: when it ends, what it costs, and every window, lot and rule that differs.
+
+A plan is compared as campaign.json holds it, so that a spec stands beside a spec or beside a bundle that was built long ago.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from attrs import frozen
+
+from campc.values.money import Money, total
+from campc.values.quantities import format_duration, format_size
+
+__all__ = ["Change", "Difference", "compare"]
+
+Tree = Mapping[str, Any]
+_SINGLE = ("campaign", "budget", "preflight", "shutdown")
+_NAMED = (
+    "lots", "windows", "runs", "corpora", "outcomes", "unknowns", "gates", "stops", "watches", "deliverables", "expenses", "ratios",
+)  # fmt: skip
+_UNNAMED = ("cleanup", "notify", "allowances")
+_DERIVED = {
+    "campaign": ("start",),
+    "windows": ("start", "end", "start_s", "end_s", "slack_s", "critical", "run_ids", "assumed"),
+    "lots": ("start", "usable_end", "usable_end_s", "start_s", "price"),
+    "runs": ("ids", "seeds"),
+    "allowances": ("line",),
+}
+"""What follows from the rest, or only says where it stood."""
+_SINGULAR = {
+    "lots": "lot", "windows": "window", "runs": "run", "corpora": "corpus", "outcomes": "outcome", "unknowns": "unknown", "gates": "gate",
+    "stops": "stop", "watches": "watch", "deliverables": "deliverable", "expenses": "expense", "ratios": "ratio", "allowances": "allowance",
+}  # fmt: skip
+_SUMMARY = {
+    "windows": ("kind", "tier", "lot", "run", "takes"), "lots": ("package",), "runs": ("script", "change", "params"),
+    "expenses": ("amount", "covers"), "corpora": ("path",), "deliverables": ("path", "of"), "ratios": ("cost", "per"),
+}  # fmt: skip
+"""What is told of a block that is new or gone; of the others, their condition."""
+
+
+@frozen
+class Change:
+    """One difference; ``old`` or ``new`` is None where it wasn't there."""
+
+    section: str
+    """``window``, ``lot``, ``stop`` …; ``start``, ``end`` and ``cost`` for what they come to."""
+    name: str
+    what: str
+    old: str | None
+    new: str | None
+    difference: str | None = None
+
+
+@frozen
+class Difference:
+    """Two plans held against each other."""
+
+    changes: tuple[Change, ...]
+    old_end_s: Fraction
+    new_end_s: Fraction
+    old_cost: tuple[Money, ...]
+    new_cost: tuple[Money, ...]
+
+    @property
+    def same(self) -> bool:
+        """Whether nothing differs."""
+        return not self.changes
+
+    @property
+    def increase(self) -> tuple[Money, ...]:
+        """How much more the new one costs, a currency; less is negative."""
+        old, new = ({money.currency: money.amount for money in side} for side in (self.old_cost, self.new_cost))
+        grown = {
+            currency: new.get(currency, Fraction(0)) - old.get(currency, Fraction(0))
+            for currency in sorted({*old, *new})
+        }
+        return tuple(Money(amount, currency) for currency, amount in grown.items() if amount)
+
+    def exceeds(self, most: Money) -> bool:
+        """Whether it costs more than ``most`` more; an amount in another currency, which nothing converts, is more."""
+        return any(money.amount > (most.amount if money.currency == most.currency else 0) for money in self.increase)
+
+
+def compare(old: Tree, new: Tree) -> Difference:
+    """Hold two contents of campaign.json against each other."""
+    changes: list[Change] = [*_end(old, new), *_cost(old, new)]
+    for section in _NAMED:
+        changes += _merged(_section(section, _by_name(old, section), _by_name(new, section)))
+        if section == "lots":
+            changes += _margins(old, new)
+        elif section == "windows":
+            changes += _moves(old, new)
+    for section in _SINGLE:
+        changes += _fields(section, "", old.get(section) or {}, new.get(section) or {}, _DERIVED.get(section, ()))
+    for section in _UNNAMED:
+        changes += _unnamed(section, old.get(section) or [], new.get(section) or [])
+    return Difference(tuple(changes), _last_end(old), _last_end(new), _total(old), _total(new))
+
+
+def _end(old: Tree, new: Tree) -> Iterator[Change]:
+    before, after = _last_end(old), _last_end(new)
+    starts = [str(side["campaign"].get("start") or "T+0") for side in (old, new)]
+    if starts[0] != starts[1]:
+        yield Change("start", "", "", *starts)
+    if before != after:
+        yield Change("end", "", "", format_duration(before), format_duration(after), _signed(after - before))
+
+
+def _margins(old: Tree, new: Tree) -> Iterator[Change]:
+    """How much of each lot is left over."""
+    for name, (lot, other) in _pairs(_by_name(old, "lots"), _by_name(new, "lots")):
+        if lot is not None and other is not None:
+            free, left = _uncommitted(old, lot), _uncommitted(new, other)
+            if free != left and free is not None and left is not None:
+                yield Change("lot", name, "uncommitted", _margin(free), _margin(left), _signed(left - free))
+
+
+def _cost(old: Tree, new: Tree) -> Iterator[Change]:
+    for kind, sections in (("rental", ("lots",)), ("expenses", ("expenses",)), ("total", ("lots", "expenses"))):
+        before, after = _total(old, sections), _total(new, sections)
+        if before != after:
+            grown = Difference((), Fraction(0), Fraction(0), before, after).increase
+            difference = ", ".join(
+                f"{'+' if money.amount > 0 else '−'}{money * (1 if money.amount > 0 else -1)}" for money in grown
+            )
+            yield Change("cost", kind, "", _amounts(before), _amounts(after), difference or None)
+
+
+def _section(section: str, old: Mapping[str, Tree], new: Mapping[str, Tree]) -> Iterator[Change]:
+    word = _SINGULAR[section]
+    for name, (before, after) in _pairs(old, new):
+        if before is None:
+            yield Change(word, name, "added", None, _summary(section, after or {}))
+        elif after is None:
+            yield Change(word, name, "removed", _summary(section, before), None)
+        else:
+            yield from _fields(word, name, before, after, _DERIVED.get(section, ()))
+
+
+def _fields(
+    section: str, name: str, old: Tree, new: Tree, skip: Sequence[str] = (), prefix: str = ""
+) -> Iterator[Change]:
+    for key in dict.fromkeys([*old, *new]):
+        before, after = old.get(key), new.get(key)
+        if key in skip or before == after:
+            continue
+        if (
+            key == "package"
+            and isinstance(before, dict)
+            and isinstance(after, dict)
+            and before.get("name") != after.get("name")
+        ):
+            yield Change(section, name, "package", str(before.get("name")), str(after.get("name")))
+        elif _is_group(before) and _is_group(after):
+            yield from _fields(section, name, before, after, (), f"{prefix}{key}.")
+        else:
+            what = f"{prefix}{key}"
+            yield Change(
+                section, name, _label(what), _shown(what, before), _shown(what, after), _gap(what, before, after)
+            )
+
+
+def _moves(old: Tree, new: Tree) -> Iterator[Change]:
+    """Windows that stand elsewhere on the campaign's own clock."""
+    shifts: dict[Fraction, list[str]] = {}
+    for name, (before, after) in _pairs(_by_name(old, "windows"), _by_name(new, "windows")):
+        if before is not None and after is not None and before["start_s"] != after["start_s"]:
+            shifts.setdefault(_exact(after["start_s"]) - _exact(before["start_s"]), []).append(name)
+    for shift, names in shifts.items():
+        later = "later" if shift > 0 else "earlier"
+        yield Change(
+            "window", ", ".join(names), "starts", None, f"{format_duration(abs(shift))} {later}", _signed(shift)
+        )
+
+
+def _unnamed(section: str, old: Iterable[Tree], new: Iterable[Tree]) -> Iterator[Change]:
+    skip = _DERIVED.get(section, ())
+    sides = [
+        {json.dumps({k: v for k, v in block.items() if k not in skip}, sort_keys=True): block for block in side}
+        for side in (old, new)
+    ]
+    word = _SINGULAR.get(section, section)
+    for key, block in sides[0].items():
+        if key not in sides[1]:
+            yield Change(word, "", "removed", _flat(block, skip), None)
+    for key, block in sides[1].items():
+        if key not in sides[0]:
+            yield Change(word, "", "added", None, _flat(block, skip))
+
+
+def _merged(changes: Iterable[Change]) -> Iterator[Change]:
+    """The same change of several things is told once: what variants inherit changes with them."""
+    groups: dict[tuple[Any, ...], list[Change]] = {}
+    for change in changes:
+        groups.setdefault((change.section, change.what, change.old, change.new), []).append(change)
+    for alike in groups.values():
+        first = alike[0]
+        yield Change(
+            first.section,
+            ", ".join(change.name for change in alike),
+            first.what,
+            first.old,
+            first.new,
+            first.difference,
+        )
+
+
+def _pairs(old: Mapping[str, Tree], new: Mapping[str, Tree]) -> Iterator[tuple[str, tuple[Tree | None, Tree | None]]]:
+    for name in dict.fromkeys([*old, *new]):
+        yield name, (old.get(name), new.get(name))
+
+
+def _by_name(tree: Tree, section: str) -> dict[str, Tree]:
+    return {str(block["name"]): block for block in tree.get(section) or []}
+
+
+def _last_end(tree: Tree) -> Fraction:
+    return max((_exact(window["end_s"]) for window in tree.get("windows") or []), default=Fraction(0))
+
+
+def _uncommitted(tree: Tree, lot: Tree) -> Fraction | None:
+    """Usable end less the end of the last window on it; negative is an overrun."""
+    if lot.get("usable_end_s") is None:
+        return None
+    ends = [_exact(window["end_s"]) for window in tree["windows"] if window["lot"] == lot["name"]]
+    return _exact(lot["usable_end_s"]) - max(ends, default=_exact(lot["start_s"]))
+
+
+def _margin(seconds: Fraction) -> str:
+    return format_duration(seconds) if seconds >= 0 else f"{format_duration(-seconds)} over"
+
+
+def _total(tree: Tree, sections: Sequence[str] = ("lots", "expenses")) -> tuple[Money, ...]:
+    blocks = [block for section in sections for block in tree.get(section) or []]
+    amounts = [_money(block.get("price") or block.get("amount")) for block in blocks]
+    campaign = tree["campaign"]
+    rates = {
+        currency: rate
+        for currency, value in (campaign.get("rates") or {}).items()
+        if (rate := _money(value)) is not None
+    }
+    return total((amount for amount in amounts if amount is not None), rates, campaign.get("currency"))
+
+
+def _money(value: Any) -> Money | None:
+    if not isinstance(value, dict) or "amount" not in value:
+        return None
+    return Money(Fraction(Decimal(str(value["amount"]))), str(value["currency"]))
+
+
+def _amounts(amounts: Sequence[Money]) -> str:
+    return " + ".join(str(money) for money in amounts) or "none"
+
+
+def _is_group(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and "amount" not in value
+        and "expr" not in value
+        and set(value) != {"low_s", "likely_s", "high_s"}
+    )
+
+
+def _label(what: str) -> str:
+    for suffix in ("_s", "_bytes"):
+        what = what.removesuffix(suffix)
+    return what.replace("_per", " per")
+
+
+def _shown(what: str, value: Any) -> str | None:
+    match value:
+        case None:
+            return None
+        case bool():
+            return "true" if value else "false"
+        case {"amount": _, "currency": _}:
+            return str(_money(value))
+        case {"text": text, "expr": _}:
+            return str(text)
+        case {"low_s": low, "likely_s": likely, "high_s": high}:
+            spread = [likely] if low == high else [low, likely, high]
+            return " .. ".join(format_duration(_exact(part)) for part in spread)
+        case int() | float() if what.endswith("_per_s"):
+            return f"{float(value) * 3600:.4g} per h"
+        case int() | float() if what.endswith("_s"):
+            return format_duration(_exact(value))
+        case int() | float() if what.endswith("_bytes"):
+            return format_size(_exact(value))
+        case list():
+            return ", ".join(str(_shown(what, item)) for item in value) or "none"
+        case dict():
+            return _flat(value)
+    return str(value)
+
+
+def _gap(what: str, old: Any, new: Any) -> str | None:
+    if isinstance(old, dict) and isinstance(new, dict) and "likely_s" in old and "likely_s" in new:
+        return (
+            _signed(_exact(new["likely_s"]) - _exact(old["likely_s"])) if old["likely_s"] != new["likely_s"] else None
+        )
+    numbers = all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in (old, new))
+    return (
+        _signed(_exact(new) - _exact(old)) if numbers and what.endswith("_s") and not what.endswith("_per_s") else None
+    )
+
+
+def _summary(section: str, block: Tree) -> str:
+    keys = _SUMMARY.get(section, ("when", "question"))
+    parts = [_shown(key, block.get(key)) if key != "package" else (block.get(key) or {}).get("name") for key in keys]
+    return ", ".join(str(part) for part in parts if part not in (None, "", "none"))
+
+
+def _flat(block: Tree, skip: Sequence[str] = ()) -> str:
+    return ", ".join(
+        f"{_label(str(key))} {_shown(str(key), value)}"
+        for key, value in block.items()
+        if key not in skip and value is not None
+    )
+
+
+def _signed(seconds: Fraction) -> str:
+    return f"{'+' if seconds >= 0 else '−'}{format_duration(abs(seconds))}"
+
+
+def _exact(value: Any) -> Fraction:
+    return Fraction(str(value))

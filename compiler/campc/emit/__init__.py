@@ -1,0 +1,1 @@
+"""What a plan is turned into: JSON, text, scripts, and the bundle of them."""

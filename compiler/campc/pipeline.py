@@ -1,0 +1,81 @@
+"""The whole compiler on one screen: text → tree → spec → plan → diagnostics. The command line and the language server both call it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+
+from attrs import frozen
+
+from campc.checks.allow import Allowed, apply_allowances
+from campc.checks.run import check_plan
+from campc.diagnostic import Diagnostic
+from campc.resolve.resolve import resolve
+from campc.schedule.make import make_plan
+from campc.schedule.plan import Plan
+from campc.source import Source
+from campc.syntax.parse import parse
+from campc.syntax.read import read as read_source
+from campc.syntax.tree import File
+
+Read = Callable[[Path, str], tuple[Source, tuple[Diagnostic, ...]]]
+"""Reads the file at a path under a name to show, or says why it can't; an editor answers with its unsaved text."""
+
+
+@frozen
+class Compiled:
+    """A plan, what is wrong with it, and which warnings were allowed."""
+
+    file: File
+    plan: Plan
+    diagnostics: tuple[Diagnostic, ...]
+    allowed: tuple[Allowed, ...]
+
+    @property
+    def source(self) -> Source:
+        """The root file's text."""
+        return self.file.source
+
+    @property
+    def errors(self) -> tuple[Diagnostic, ...]:
+        """What stops a build."""
+        return tuple(d for d in self.diagnostics if d.severity == "error")
+
+
+def compile_source(source: Source, *, read: Read = read_source, catalog: bool = False) -> Compiled:
+    """Compile a text. ``catalog``: it may be a file that others use, and needs no campaign."""
+    file, syntax = parse(source)
+    resolved = resolve(file, partial(_load, read), catalog=catalog)
+    plan = make_plan(resolved.spec)
+    kept, allowed = apply_allowances(resolved.spec, [*syntax, *resolved.diagnostics, *check_plan(plan)])
+    return Compiled(file, plan, tuple(sorted(kept, key=lambda d: d.order)), tuple(allowed))
+
+
+def compile_path(
+    path: Path, name: str | None = None, *, read: Read = read_source, catalog: bool = False
+) -> Compiled | tuple[Diagnostic, ...]:
+    """Compile a file; only its diagnostics where it can't be read at all."""
+    source, unread = read(path, name if name is not None else str(path))
+    return unread or compile_source(source, read=read, catalog=catalog)
+
+
+def _load(read: Read, path: Path, name: str) -> tuple[File | None, tuple[Diagnostic, ...]]:
+    source, unread = read(path, name)
+    return (None, unread) if unread else parse(source)
+
+
+def is_catalog(file: File) -> bool:
+    """Whether a file holds only what may be used by others, and something of it."""
+    from campc.resolve.gather import MAY_BE_USED
+    from campc.syntax.tree import Block, Let, Use
+
+    items = file.items
+    return bool(items) and all(
+        isinstance(i, (Use, Let)) or (isinstance(i, Block) and i.kind in MAY_BE_USED) for i in items
+    )
+
+
+def worst(diagnostics: Iterable[Diagnostic], *, strict: bool = False) -> int:
+    """The exit status for some diagnostics: 1 where there are errors (``strict``: or warnings), else 0."""
+    return int(any(strict or d.severity == "error" for d in diagnostics))

@@ -1,0 +1,57 @@
+"""Diagnostics as JSON: the contract that tools read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from campc.diagnostic import Diagnostic
+from campc.source import Span
+
+
+def range_of(span: Span) -> dict[str, dict[str, int]]:
+    """A place as lines and columns from 1; a column is a code point."""
+    return {
+        "start": {"line": span.line, "column": span.column},
+        "end": {"line": span.end_line, "column": span.end_column},
+    }
+
+
+def entry(diagnostic: Diagnostic) -> dict[str, Any]:
+    """One diagnostic."""
+    fix = diagnostic.fix
+    return {
+        "code": diagnostic.code,
+        "name": diagnostic.name,
+        "severity": diagnostic.severity,
+        "message": diagnostic.message,
+        "file": diagnostic.at.source.name,
+        "range": range_of(diagnostic.at),
+        "related": [
+            {"file": n.at.source.name, "range": range_of(n.at), "message": n.message} for n in diagnostic.related
+        ],
+        "help": diagnostic.help,
+        "fix": None
+        if fix is None
+        else {"message": fix.message, "edits": [{"range": range_of(e.at), "text": e.text} for e in fix.edits]},
+    }
+
+
+def render_json(diagnostics: Sequence[Diagnostic], files: int) -> str:
+    """All diagnostics, with counts."""
+    errors = sum(d.severity == "error" for d in diagnostics)
+    report = {
+        "version": 1,
+        "files": files,
+        "errors": errors,
+        "warnings": len(diagnostics) - errors,
+        "diagnostics": [entry(d) for d in diagnostics],
+    }
+    return json.dumps(report, ensure_ascii=False, indent=1) + "\n"
+
+
+def render_failure(message: str) -> str:
+    """What could not be begun, such as bad arguments: no diagnostics, and the reason."""
+    report = {"version": 1, "files": 0, "errors": 0, "warnings": 0, "diagnostics": [], "failure": message}
+    return json.dumps(report, ensure_ascii=False, indent=1) + "\n"

@@ -1,0 +1,121 @@
+"""Two ranks: they agree on signals, saves and stops at one step, whichever of them it came to."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.harness.attempts import Attempt, Bundle
+
+Make = Callable[..., Bundle]
+STEPS = {"steps": 60}
+NOT_FINITE = {"text": "loss is not finite", "expr": ["not", ["finite", ["metric", "loss"]]]}
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def pair(bundle: Bundle, world: int = 2, **variables: Any) -> list[Attempt]:
+    """All ranks of one attempt."""
+    port, number = free_port(), len(bundle.attempts) + 1
+    return [
+        bundle.start(rank=rank, number=number, WORLD_SIZE=world, MASTER_ADDR="127.0.0.1", MASTER_PORT=port, **variables)
+        for rank in range(world)
+    ]
+
+
+def digest(bundle: Bundle, rank: int) -> str:
+    return (bundle.outputs / f"digest-{rank}.txt").read_text()
+
+
+def test_a_signal_to_one_rank_ends_both_at_one_step(bundle: Make) -> None:
+    twin, one = bundle("ranks.py", params=STEPS, name="twin"), bundle("ranks.py", params=STEPS)
+    for attempt in pair(twin):
+        assert attempt.wait() == 0, attempt.text()
+    for told in (1, 0):
+        attempts = pair(one, PAUSE="0.05")
+        attempts[0].until_event("metric", 2)
+        attempts[told].signal(signal.SIGTERM)
+        records = []
+        for attempt in attempts:
+            assert attempt.wait() == 75, attempt.text()
+            records.append(attempt.exit())
+        assert records[0] is not None and records[1] is not None and records[0].step == records[1].step
+        assert one.committed()[-1] == records[0].step
+    for attempt in pair(one):
+        assert attempt.wait() == 0, attempt.text()
+    assert [digest(one, rank) for rank in (0, 1)] == [digest(twin, rank) for rank in (0, 1)]
+
+
+def test_kill_one_rank_and_resume(bundle: Make) -> None:
+    twin, one = bundle("ranks.py", params=STEPS, name="twin"), bundle("ranks.py", params=STEPS)
+    for attempt in pair(twin):
+        assert attempt.wait() == 0, attempt.text()
+    attempts = pair(one, PAUSE="0.05")
+    attempts[0].until_event("checkpoint", 1)
+    time.sleep(0.05)
+    for attempt in reversed(attempts):
+        attempt.kill()
+    for attempt in attempts:
+        attempt.wait()
+    for attempt in pair(one):
+        assert attempt.wait() == 0, attempt.text()
+    assert one.attempts[-1].events("resume")[0]["step"] > 0
+    assert [digest(one, rank) for rank in (0, 1)] == [digest(twin, rank) for rank in (0, 1)]
+
+
+@pytest.mark.parametrize("where", [0, 1])
+def test_a_stop_on_one_rank_stops_both(bundle: Make, where: int) -> None:
+    stops = [{"name": "finite", "when": NOT_FINITE, "runs": [], "because": ""}]
+    one = bundle("ranks.py", params={**STEPS, "poison": 12, "where": where}, stops=stops)
+    for attempt in pair(one):
+        assert attempt.wait() == 76, attempt.text()
+        record = attempt.exit()
+        assert record is not None and record.step == 11
+        assert (record.stop == "finite") == (attempt.rank == where)
+
+
+def test_damage_to_one_ranks_part_sets_the_whole_aside(bundle: Make) -> None:
+    one = bundle("ranks.py", params=STEPS)
+    attempts = pair(one, PAUSE="0.05")
+    attempts[0].until_event("checkpoint", 2)
+    for attempt in attempts:
+        attempt.kill()
+    for attempt in attempts:
+        attempt.wait()
+    older, newest = one.committed()
+    (one.checkpoints / f"step-{newest:09d}" / "rank-00001.bin").write_bytes(b"")
+    for attempt in pair(one):
+        assert attempt.wait() == 0, attempt.text()
+        assert attempt.events("resume")[0]["step"] == older
+
+
+def test_another_number_of_ranks_goes_on(bundle: Make) -> None:
+    one = bundle("ranks.py", params=STEPS)
+    attempts = pair(one, PAUSE="0.05")
+    attempts[0].until_event("checkpoint", 1)
+    attempts[0].signal(signal.SIGTERM)
+    for attempt in attempts:
+        assert attempt.wait() == 75, attempt.text()
+    alone = one.complete()
+    assert alone.events("resume")[0]["step"] == one.attempts[0].events("checkpoint")[-1]["step"]
+
+
+def test_a_signal_in_an_evaluation_of_two_ranks_keeps_its_state(bundle: Make) -> None:
+    one = bundle("ranks.py", params={**STEPS, "evaluate": 10}, checkpoint={"every_steps": 1000})
+    attempts = pair(one, EVALUATE="3")
+    attempts[0].until(lambda: any(beat["phase"] == "evaluate" for beat in attempts[0].events("beat")))
+    for attempt in attempts:
+        attempt.signal(signal.SIGTERM)
+    attempts[0].until(lambda: one.committed() == [10], timeout=2.5)
+    for attempt in attempts:
+        assert attempt.wait() == 75, attempt.text()
+    assert one.committed() == [10]

@@ -1,0 +1,87 @@
+"""The dry run on a script that trains for real, and on scripts with the faults that it is there to find."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.harness.bundles import Bundle, campaign, executes, run, window
+
+SCRIPT = """
+import random
+import torch
+from campc_harness import Run
+
+torch.set_num_threads(1)
+
+class Rows(torch.utils.data.Dataset):
+    def __len__(self):
+        return 40
+    def __getitem__(self, index):
+        return torch.tensor([float(index), 1.0]) AUGMENT
+
+with Run.start() as run:
+    torch.manual_seed(run.seed)
+    model = torch.nn.Sequential(torch.nn.Linear(2, 8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 1))
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+    run.track(TRACKED)
+    for step, batch in run.batches(Rows(), batch_size=4, steps=run.params["steps"]):
+        loss = model(batch).pow(2).mean()
+        run.check(loss=loss)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        run.log(loss=loss)
+        EXTRA
+    (run.outputs / "predictions.csv").write_text("id,label\\n1,2\\n")
+"""
+
+
+def bundle_of(
+    path: Path, tracked: str = "model=model, optimizer=optimizer", augment: str = "", extra: str = "pass"
+) -> Bundle:
+    control = run("control", params={"steps": 20})
+    plan = campaign(
+        runs=[control],
+        windows=[executes("control", "train", control), window("home", "retrieve", last=True, to="home")],
+        preflight={"dry_run": True},
+    )
+    bundle = Bundle(path, plan, OMP_NUM_THREADS="1")
+    script = SCRIPT.replace("TRACKED", tracked).replace("AUGMENT", augment).replace("EXTRA", extra)
+    (path / "work/train.py").write_text(script)
+    return bundle
+
+
+@pytest.mark.timeout(180)
+def test_an_honest_script_passes_and_its_measurements_are_told(tmp_path: Path) -> None:
+    bundle = bundle_of(tmp_path, augment="+ torch.rand(2)")
+    done = bundle.launch("rehearse", "--cpu", check=0, timeout=120)
+    assert "passed" in done.stdout
+    assert "checkpoint { size = " in done.stdout and "; write = " in done.stdout and "; restore = " in done.stdout
+    assert "a step " in done.stdout
+    record = bundle.records("rehearsal")[0]
+    assert record["passed"] and record["plan_hash"] == "ab" * 32
+    assert not list((tmp_path / "checkpoints").glob("*")), "a rehearsal leaves no checkpoints behind"
+    bundle.foreground()
+    assert bundle.states()["control"] == "finished"
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize(
+    ("fault", "found"),
+    [
+        ({"augment": "+ __import__('time').time() % 7"}, "another content"),
+        ({"extra": "1 / 0"}, "ZeroDivisionError"),
+    ],
+    ids=["augmentation from the clock", "a script that fails"],
+)
+def test_what_would_go_wrong_is_named(tmp_path: Path, fault: dict[str, str], found: str) -> None:
+    bundle = bundle_of(tmp_path, **fault)
+    done = bundle.launch("rehearse", "--cpu", check=1, timeout=120)
+    assert "FAILED" in done.stdout
+    assert json.loads((tmp_path / "rehearsal.json").read_text())["passed"] is False
+    assert found in done.stdout
+    refused = bundle.launch("run", "--foreground", "--cpu", check=78)
+    assert "./launch.sh rehearse" in refused.stdout
