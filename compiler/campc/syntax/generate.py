@@ -126,7 +126,7 @@ def checksum(grammar: str) -> int:
 def module(table: Table) -> str:
     """The text of ``tables.py``."""
     rows = [
-        '"""Generated from grammar/campaign.lark by `python -m campc.syntax.generate`: do not edit."""',
+        '"""Generated from grammar/campaign.lark by `python -m campc.syntax.generate`: do not edit."""\n',
         "# ruff: noqa\n# fmt: off",
         f"CHECKSUM = {table.checksum}",
         f"TERMINALS = {table.terminals!r}",
