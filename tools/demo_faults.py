@@ -4,7 +4,6 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-
 SPEC = Path(__file__).resolve().parent.parent / "specs" / "schedule.campaign"
 
 

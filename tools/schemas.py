@@ -14,6 +14,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "docs" / "schemas"
 
 TEXT: Schema = {"type": "string"}
 FLAG: Schema = {"type": "boolean"}
+INTEGER: Schema = {"type": ["integer", "null"]}
 COUNT: Schema = {"type": "integer", "minimum": 0}
 NUMBER: Schema = {"type": "number"}
 SECONDS: Schema = {"type": "number", "description": "seconds, whole where whole"}
@@ -121,7 +122,8 @@ def campaign() -> Schema:
         restore_s=null_or(SECONDS), may_lose_s=null_or(SECONDS), outside=FLAG, storage_bytes=null_or(COUNT),
     )  # fmt: skip
     run = obj(
-        name=TEXT, ids=many(obj(id=TEXT, seed=null_or({"type": "integer"}), config_sha256=HASH)), script=TEXT,
+        name=TEXT, ids=many(obj(id=TEXT, seed=INTEGER, config_sha256=HASH)), seed=INTEGER, seeds=null_or(many({"type": "integer"})),
+        script=TEXT,
         args=many(TEXT),
         env=mapping(TEXT), params=mapping(ANY), corpus=null_or(TEXT), steps=null_or(COUNT), variant_of=null_or(TEXT),
         change=mapping(ANY), because=null_or(TEXT), role=words("control", "variant"), recover=words("resume", "rerun"),
@@ -205,6 +207,7 @@ def plan() -> Schema:
     window = obj(
         name=TEXT, tier=TIER, kind=TEXT, lot=null_or(TEXT), gpus=many(COUNT), start_s=SECONDS, end_s=SECONDS,
         start=null_or(WHEN), end=null_or(WHEN), slack_s=null_or(SECONDS), critical=FLAG, basis=null_or(TEXT),
+        after=many(TEXT), run=null_or(TEXT),
     )  # fmt: skip
     lot = obj(
         name=TEXT, package=TEXT, start_s=SECONDS, usable_end_s=null_or(SECONDS), reserved_s=SECONDS,
@@ -213,7 +216,9 @@ def plan() -> Schema:
     package = obj(
         name=TEXT,
         lots=COUNT,
+        chosen=FLAG,
         covers=FLAG,
+        reserved_s=SECONDS,
         uncommitted_s=null_or(SECONDS),
         overrun_s=null_or(SECONDS),
         price=null_or(MONEY),
@@ -230,7 +235,7 @@ def plan() -> Schema:
             version={"const": 1}, campaign=TEXT, plan_hash=HASH, start=null_or(WHEN), windows=many(window),
             lots=many(lot),
             cost=obj(rental=amounts, expenses=amounts, total=amounts),
-            ratios=many(obj(name=TEXT, expected=null_or(MONEY), defined=FLAG)), packages=many(package),
+            ratios=many(obj(name=TEXT, expected=null_or(MONEY), defined=FLAG, count=null_or(COUNT))), packages=many(package),
             checkpoint=many(checkpoint), risk=null_or(obj(samples=COUNT, distribution=TEXT, tiers=many(chance))),
         ),
     )  # fmt: skip

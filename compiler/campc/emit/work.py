@@ -12,6 +12,7 @@ from attrs import frozen
 
 from campc.diagnostic import Diagnostic
 from campc.emit.campaign_json import canonical, identifier
+from campc.resolve.graph import parents_first
 from campc.schema.spec import Spec
 from campc.schema.work import Run
 from campc.values.quantities import plain
@@ -129,20 +130,12 @@ def _configurations(
     spec: Spec, scripts: Mapping[str, bytes | None], extra: Mapping[str, str]
 ) -> dict[str, dict[int | None, str]]:
     done: dict[str, dict[int | None, str]] = {}
-
-    def of(name: str) -> dict[int | None, str]:
-        if name not in done:
-            done[name] = {}
-            run = spec.runs[name]
-            seeds: tuple[int | None, ...] = run.seeds or (run.seed,)
-            parent = list(of(run.from_).values()) if run.from_ is not None and run.from_ in spec.runs else []
-            done[name] = {
-                seed: hashlib.sha256(canonical(configuration(spec, run, seed, scripts, extra, parent))).hexdigest()
-                for seed in seeds
-            }
-        return done[name]
-
-    return {name: of(name) for name in spec.runs}
+    for name in parents_first(spec.runs, {n: run.from_ for n, run in spec.runs.items()}):
+        run = spec.runs[name]
+        seeds: tuple[int | None, ...] = run.seeds or (run.seed,)
+        parent = list(done[run.from_].values()) if run.from_ is not None and run.from_ in done else []
+        done[name] = {seed: hashlib.sha256(canonical(configuration(spec, run, seed, scripts, extra, parent))).hexdigest() for seed in seeds}
+    return {name: done[name] for name in spec.runs}
 
 
 def configuration(

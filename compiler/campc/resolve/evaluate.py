@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from attrs import define, field
 
 from campc.resolve.faults import Fault, Faults, did_you_mean
+from campc.resolve.graph import circle, cycles
 from campc.source import Span
 from campc.syntax import tree
 from campc.values.instants import Clock, Date
@@ -42,7 +43,6 @@ class Lets:
     faults: Faults
     used: set[str] = field(factory=set)
     _values: dict[str, Value | None] = field(factory=dict)
-    _open: list[str] = field(factory=list)
 
     def value(self, name: tree.Name) -> Value:
         """The value of the ``let`` of that name. Raises Fault where there is none, or it is broken."""
@@ -58,11 +58,7 @@ class Lets:
                 fix,
             )
         self.used.add(word)
-        if word in self._open:
-            self._report_cycle(self._open[self._open.index(word) :])
-            raise Fault(None, name.at)
         if word not in self._values:
-            self._open.append(word)
             try:
                 self._values[word] = evaluate(let.value, self)
             except Fault as fault:
@@ -71,34 +67,44 @@ class Lets:
                     self.faults.report(
                         fault.code, fault.at, fault.message, help=fault.help, fix=fault.fix, line_of=let.at
                     )
-            finally:
-                self._open.pop()
         if self._values[word] is None:
             raise Fault(None, name.at)
         return self._values[word]
 
     def compute_all(self) -> None:
-        """Compute those that nothing used, so that their faults are found, too."""
-        used = set(self.used)
-        for word, let in self.declared.items():
+        """Compute all of them, each after those that it needs, so that a long chain of them needs no deep recursion."""
+        needs = {word: [n for n in names_in(let.value) if n in self.declared] for word, let in self.declared.items()}
+        for path in cycles(needs):
+            self._report_cycle(path)
+        for word in self._needed_first(needs):
             try:
-                self.value(tree.Name((word,), let.name_at))
+                self.value(tree.Name((word,), self.declared[word].name_at))
             except Fault:
                 continue
-        self.used = used
+        self.used.clear()
+        self.used.update(name for names in needs.values() for name in names)
 
-    def _report_cycle(self, names: list[str]) -> None:
-        first = min((self.declared[n] for n in names), key=lambda let: let.at.start)
-        turn = names.index(first.name)
-        path = [*names[turn:], *names[:turn], first.name]
-        for name in names:
-            self._values.setdefault(name, None)
-        self.faults.report(
-            "C209",
-            first.at,
-            f"{' → '.join(path)}: each needs the other's value first",
-            help="give one of them a value of its own",
-        )
+    def _needed_first(self, needs: Mapping[str, list[str]]) -> list[str]:
+        found: dict[str, None] = {}
+        open_: set[str] = set()
+        stack = list(reversed(self.declared))
+        while stack:
+            word = stack[-1]
+            if word in open_:
+                stack.pop()
+                found.setdefault(word)
+                continue
+            open_.add(word)
+            stack.extend(name for name in needs[word] if name not in open_)
+        return list(found)
+
+    def _report_cycle(self, path: list[str]) -> None:
+        fresh = not any(name in self._values for name in path)
+        for name in path:
+            self._values[name] = None
+        if fresh:
+            first = self.declared[path[0]]
+            self.faults.report("C209", first.at, f"{circle(path)}: each needs the other's value first", help="give one of them a value of its own")
 
 
 def evaluate(expr: tree.Expr, lets: Lets) -> Value:
@@ -369,3 +375,26 @@ def _divide(left: Value, right: Value, at: Span) -> Value | None:
         case Duration(), Steps():
             return Duration(left.seconds / divisor)
     return None
+
+
+def names_in(expr: tree.Expr) -> list[str]:
+    """The names without dots that an expression holds."""
+    found: list[str] = []
+    stack: list[tree.Expr] = [expr]
+    while stack:
+        match stack.pop():
+            case tree.Name(parts=(word,)):
+                found.append(word)
+            case tree.ListOf(items=items):
+                stack.extend(items)
+            case tree.MapOf(entries=entries):
+                stack.extend(entry.value for entry in entries)
+            case tree.RangeOf(low=low, likely=likely, high=high):
+                stack.extend(part for part in (low, likely, high) if part is not None)
+            case tree.Unary(operand=operand) | tree.Is(operand=operand):
+                stack.append(operand)
+            case tree.Binary(left=left, right=right):
+                stack.extend((left, right))
+            case tree.Call(arguments=arguments):
+                stack.extend(arguments)
+    return found

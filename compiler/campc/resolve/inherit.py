@@ -8,40 +8,10 @@ from typing import Any
 import attrs
 
 from campc.resolve.faults import Faults, did_you_mean, first_line
+from campc.resolve.graph import circle, cycles, parents_first
 from campc.schema import Checkpoint, Node, Run
 
 NOT_INHERITED = ("because", "role", "change", "variant_of")
-
-
-def cycles(edges: Mapping[str, Iterable[str]]) -> list[list[str]]:
-    """The cycles of a graph, each once, as its members in order from the one that comes first in ``edges``; every member is in one of them."""
-    order = {name: index for index, name in enumerate(edges)}
-    state: dict[str, int] = {}
-    found: list[list[str]] = []
-    for root in edges:
-        if root in state:
-            continue
-        path: list[str] = []
-        stack: list[tuple[str, list[str]]] = [(root, [n for n in edges[root] if n in order])]
-        state[root] = 1
-        path.append(root)
-        while stack:
-            name, rest = stack[-1]
-            if rest:
-                following = rest.pop(0)
-                if following not in state:
-                    state[following] = 1
-                    path.append(following)
-                    stack.append((following, [n for n in edges[following] if n in order]))
-                elif state[following] == 1:
-                    members = path[path.index(following) :]
-                    turn = members.index(min(members, key=order.__getitem__))
-                    found.append([*members[turn:], *members[:turn]])
-            else:
-                stack.pop()
-                path.pop()
-                state[name] = 2
-    return found
 
 
 def report_cycles(
@@ -54,7 +24,7 @@ def report_cycles(
             continue
         members.update(path)
         first = blocks[path[0]]
-        text = " → ".join([*path, path[0]])
+        text = circle(path)
         if len(path) == 1:
             message = f"{path[0]} names itself in `{attribute}`"
         else:
@@ -78,11 +48,9 @@ def inherit(own: Mapping[str, Run], default: Checkpoint | None, faults: Faults, 
         if "campc" in declared.metadata
     }
 
-    def one(name: str) -> Run:
-        if name in done:
-            return done[name]
+    def one(name: str) -> None:
         run = own[name]
-        parent = one(run.variant_of) if run.variant_of is not None and run.variant_of in own and name not in circular else None
+        parent = done.get(run.variant_of) if run.variant_of is not None and name not in circular else None
         values: dict[str, Any] = {}
         broken = set(run.broken)
         if parent is not None:
@@ -116,8 +84,7 @@ def inherit(own: Mapping[str, Run], default: Checkpoint | None, faults: Faults, 
         values["params"] = params
         values["broken"] = frozenset(broken)
         done[name] = attrs.evolve(run, **values)
-        return done[name]
 
-    for name in own:
+    for name in parents_first(own, {n: run.variant_of if n not in circular else None for n, run in own.items()}):
         one(name)
     return {name: done[name] for name in own}

@@ -74,9 +74,9 @@ class _Resolver:
         decoder = Decoder(lets, {**self.names, "let": self.gathered.lets}, local_zone, zone_name, reader)
         blocks = BlockDecoder(decoder, self.faults)
         self.groups = {kind: {} for kind in _GROUPS}
+        lets.compute_all()
         for block, _ in self.gathered.blocks:
             self._decode(block, "", blocks)
-        lets.compute_all()
         return self._finish(blocks, lets, local_zone)
 
     def _declare(self, block: tree.Block, inside: str) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from fractions import Fraction
+from heapq import heapify, heappop, heappush
 
 from attrs import define, field
 
@@ -45,33 +47,37 @@ class _Placer:
     terms: Mapping[str, Term]
     start: Instant | None
     placed: dict[str, Placed] = field(factory=dict)
-    busy: dict[Gpu, list[Interval]] = field(factory=dict)
+    busy: dict[Gpu, Taken] = field(factory=dict)
+    lot_ends: dict[str, Fraction] = field(factory=dict)
+    """The end of what is placed on each lot so far."""
 
     def run(self) -> None:
-        waiting: list[Window] = []
+        waiting: dict[str, Window] = {}
         for window in self.spec.windows.values():
             if not self._can_be_placed(window):
                 continue
             begin = self._fixed_start(window)
             if begin is None:
-                waiting.append(window)
+                waiting[window.name] = window
             else:
                 self._put(window, begin, fixed=True)
-        waiting.sort(key=lambda w: (TIERS.index(w.tier), w.order))
-        while waiting:
-            ready = [w for w in waiting if all(name in self.placed for name in w.after)]
-            chosen = next((w for w in ready if not w.last), None) or next(iter(ready), None)
-            if chosen is None:
-                return
-            waiting.remove(chosen)
-            self._put(chosen, self._earliest(chosen), fixed=False)
+        missing = {name: sum(n not in self.placed for n in window.after) for name, window in waiting.items()}
+        followers: dict[str, list[str]] = {}
+        for name, window in waiting.items():
+            for before in window.after:
+                followers.setdefault(before, []).append(name)
+        ready = [_turn(waiting[name]) for name, count in missing.items() if count == 0]
+        heapify(ready)
+        while ready:
+            name = heappop(ready)[3]
+            self._put(waiting[name], self._earliest(waiting[name]), fixed=False)
+            for follower in followers.get(name, ()):
+                missing[follower] -= 1
+                if missing[follower] == 0:
+                    heappush(ready, _turn(waiting[follower]))
 
     def _can_be_placed(self, window: Window) -> bool:
-        unknown = (
-            ("window", window.name) in self.spec.faulty
-            or window.takes is None
-            or window.broken & {"on", "after", "starts"}
-        )
+        unknown = ("window", window.name) in self.spec.faulty or window.takes is None or window.broken & {"on", "after", "starts"}
         return not unknown and (window.on is None or window.on.lot in self.terms)
 
     def _fixed_start(self, window: Window) -> Fraction | None:
@@ -90,9 +96,7 @@ class _Placer:
         count = package.gpus if package is not None else 1
         if window.on.low is None or window.on.high is None:
             return tuple((lot.name, index) for index in range(min(count, MOST_GPUS)))
-        return tuple(
-            (lot.name, index) for index in range(window.on.low, min(window.on.high, window.on.low + MOST_GPUS) + 1)
-        )
+        return tuple((lot.name, index) for index in range(window.on.low, min(window.on.high, window.on.low + MOST_GPUS) + 1))
 
     def _put(self, window: Window, begin: Fraction, *, fixed: bool) -> None:
         assert window.takes is not None
@@ -100,9 +104,9 @@ class _Placer:
         gpus = self._gpus(window)
         self.placed[window.name] = Placed(window, interval, gpus, fixed)
         for gpu in gpus:
-            intervals = self.busy.setdefault(gpu, [])
-            intervals.append(interval)
-            intervals.sort(key=lambda i: i.start)
+            self.busy.setdefault(gpu, Taken()).add(interval)
+        if window.on is not None:
+            self.lot_ends[window.on.lot] = max(interval.end, self.lot_ends.get(window.on.lot, interval.end))
 
     def _earliest(self, window: Window) -> Fraction:
         assert window.takes is not None
@@ -110,21 +114,47 @@ class _Placer:
         for name in window.after:
             begin = max(begin, self.placed[name].interval.end)
         if window.last and window.on is not None:
-            for other in self.placed.values():
-                if other.window.on is not None and other.window.on.lot == window.on.lot:
-                    begin = max(begin, other.interval.end)
+            begin = max(begin, self.lot_ends.get(window.on.lot, begin))
         length = window.takes.likely.seconds
-        gpus = self._gpus(window)
+        taken = [self.busy[gpu] for gpu in self._gpus(window) if gpu in self.busy]
         moved = True
         while moved:
             moved = False
-            for gpu in gpus:
-                for taken in self.busy.get(gpu, ()):
-                    if taken.start >= begin + length:
-                        break
-                    if taken.end > begin:
-                        begin = taken.end
-                        moved = True
+            for each in taken:
+                free = each.free_from(begin, length)
+                if free != begin:
+                    begin, moved = free, True
+        return begin
+
+
+def _turn(window: Window) -> tuple[bool, int, int, str]:
+    """Whose turn it is among windows that are ready: ``last`` ones at the end, then tier, then the file."""
+    return window.last, TIERS.index(window.tier), window.order, window.name
+
+
+@define
+class Taken:
+    """The time at which one GPU is held, as disjoint intervals in order; what touches is one."""
+
+    starts: list[Fraction] = field(factory=list)
+    ends: list[Fraction] = field(factory=list)
+
+    def add(self, interval: Interval) -> None:
+        """Hold an interval as well."""
+        first = bisect_left(self.ends, interval.start)
+        last = bisect_right(self.starts, interval.end)
+        start, end = interval.start, interval.end
+        if first < last:
+            start, end = min(start, self.starts[first]), max(end, self.ends[last - 1])
+        self.starts[first:last] = [start]
+        self.ends[first:last] = [end]
+
+    def free_from(self, begin: Fraction, length: Fraction) -> Fraction:
+        """The earliest moment, not before ``begin``, from which so much time is free."""
+        index = bisect_right(self.ends, begin)
+        while index < len(self.starts) and self.starts[index] < begin + length:
+            begin = self.ends[index]
+            index += 1
         return begin
 
 
@@ -139,22 +169,21 @@ def order(placed: Mapping[str, Placed]) -> list[Placed]:
 
 def link(spec: Spec, placed: Mapping[str, Placed]) -> None:
     """Fill in what each window cannot start before, the order kept: its ``after``, what is before it on its GPUs, all of its lot where it is last."""
-    latest: dict[Gpu, list[Placed]] = {}
+    latest: dict[Gpu, Placed] = {}
+    by_lot: dict[str, list[Placed]] = {}
+    for item in placed.values():
+        if item.window.on is not None:
+            by_lot.setdefault(item.window.on.lot, []).append(item)
     for item in order(placed):
         names = [name for name in item.window.after if name in placed]
         for gpu in item.gpus:
-            before = latest.setdefault(gpu, [])
-            if before:
-                names.append(before[-1].window.name)
-            before.append(item)
+            before = latest.get(gpu)
+            if before is not None:
+                names.append(before.window.name)
+            latest[gpu] = item
         if item.window.last and item.window.on is not None:
-            names.extend(
-                other.window.name
-                for other in placed.values()
-                if other.window.on is not None
-                and other.window.on.lot == item.window.on.lot
-                and other.interval.end <= item.interval.start
-            )
+            on_lot = by_lot[item.window.on.lot]
+            names.extend(other.window.name for other in on_lot if other.interval.end <= item.interval.start)
         item.predecessors = list(dict.fromkeys(n for n in names if n != item.window.name))
 
 
