@@ -59,7 +59,7 @@ def opens_map(tokens: Tokens, index: int, depth: int) -> bool:
     if kinds[before] in (COMMA, BRACKET_OPEN, PAREN_OPEN):
         return True
     if kinds[before] != EQUALS and tokens.text(before) != ":":
-        return False
+        return kinds[before] == OTHER
     # `run a = {` and, where only blocks can stand, `checkpoint = {` are blocks with a sign too many.
     at = before - 1
     if at >= 1 and kinds[at - 1] in WORDS and kinds[at - 1] != LET and (kinds[at] in WORDS or kinds[at] == STRING):

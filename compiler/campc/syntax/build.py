@@ -13,7 +13,7 @@ from attrs import evolve, frozen
 from campc.diagnostic import Diagnostic, Edit, Fix, Note
 from campc.source import Span
 from campc.syntax.brackets import DEEPEST, Paired
-from campc.syntax.lexer import MOST_FAULTS
+from campc.syntax.lexer import MOST_FAULTS, one_line
 from campc.syntax.tree import (
     Attribute,
     Binary,
@@ -52,6 +52,14 @@ class Head:
     broken: bool = False
 
 
+class TooDeep(Exception):
+    """An expression is nested too deeply, and was reported; ``token`` is one of its item. It never leaves the parser."""
+
+    def __init__(self, token: int) -> None:
+        super().__init__(token)
+        self.token = token
+
+
 class Builder:
     """Builds one file's tree; ``diagnostics`` are the values that could not be read.
 
@@ -66,9 +74,9 @@ class Builder:
         self.starts, self.ends = paired.tokens.starts, paired.tokens.ends
         self.diagnostics: list[Diagnostic] = []
         self.lost: set[int] = set()
+        self.renamed: dict[int, str] = {}
         self.read: dict[str, Written | NotAValue] = {}
         self.depths: dict[int, int] = {}
-        self.too_deep = False
 
     def function(self, alias: str) -> Callable[[Parts], Any]:
         """The function of an alias."""
@@ -85,6 +93,10 @@ class Builder:
 
     def word(self, token: int) -> str:
         """The text of a token."""
+        if self.renamed:
+            renamed = self.renamed.get(token)
+            if renamed is not None:
+                return renamed
         return self.text[self.starts[token] : self.ends[token]]
 
     # -- items --------------------------------------------------------------------------------------------------------
@@ -94,14 +106,15 @@ class Builder:
 
     def on_items_first(self, parts: Parts) -> list[Item]:
         self.depths.clear()
-        return [parts[0]]
+        return [parts[0]] if parts[0] is not None else []
 
     def on_items_same(self, parts: Parts) -> Any:
         return parts[0]
 
     def on_items_more(self, parts: Parts) -> Any:
         self.depths.clear()
-        parts[0].append(parts[2])
+        if parts[2] is not None:
+            parts[0].append(parts[2])
         return parts[0]
 
     def on_use(self, parts: Parts) -> Use:
@@ -114,10 +127,13 @@ class Builder:
         name = self.span(parts[1])
         return Let(self.word(parts[1]), name, value, Span(self.source, self.starts[parts[0]], value.at.end))
 
-    def on_attribute(self, parts: Parts) -> Attribute:
+    def on_attribute(self, parts: Parts) -> Attribute | None:
         value: Expr = parts[2]
         name = self.span(parts[0])
         text = self.word(parts[0])
+        if name.start in self.tokens.broken:
+            self.lost.add(self.paired.block[parts[0]])
+            return None
         if text == "starts" and isinstance(value, Unary):
             value = self._offset(value)
         if self.diagnostics:
@@ -175,11 +191,15 @@ class Builder:
         label = None
         if head.label is not None:
             text = self.word(head.label)
-            broken = head.broken
+            broken = head.broken or self.starts[head.label] in self.tokens.broken
             if head.quoted:
                 read = self.on_string([head.label])
                 broken = broken or isinstance(read, Broken)
                 text = read.value if isinstance(read, Literal) and isinstance(read.value, str) else ""
+                if isinstance(read, Broken):
+                    text = ""
+            elif self.starts[head.label] in self.tokens.broken:
+                text = ""
             label = Label(text, self.span(head.label), head.quoted) if text or not broken else None
             head = evolve(head, broken=broken)
         broken = head.broken or opening in self.lost or self.paired.is_added(closing)
@@ -196,36 +216,33 @@ class Builder:
 
     # -- expressions --------------------------------------------------------------------------------------------------
 
-    def _nested(self, node: Any, *inner: Any) -> Any:
-        """Counts how deep a node is; one that is too deep is broken."""
+    def _nested(self, node: Any, token: int, *inner: Any) -> Any:
+        """Counts how deep a node is; ``token`` is one of its own. Raises TooDeep."""
         depths = self.depths
         depth = 1 + max([depths.get(id(one), 0) for one in inner], default=0)
         if depth > DEEPEST:
-            if not self.too_deep:
-                self.too_deep = True
-                self._report(
-                    "C101",
-                    node.at,
-                    f"this expression has more than {DEEPEST} parts nested or chained",
-                    "name parts of it with let, and use the names",
-                )
-            return Broken(node.at)
+            self._report(
+                "C101",
+                node.at,
+                f"this expression has more than {DEEPEST} parts nested or chained",
+                "name parts of it with let, and use the names",
+            )
+            raise TooDeep(token)
         depths[id(node)] = depth
         return node
 
     def on_binary(self, parts: Parts) -> Any:
         left, token, right = parts
-        if self.too_deep and isinstance(left, Broken):
-            return Broken(Span(self.source, left.at.start, right.at.end))
         at = Span(self.source, left.at.start, right.at.end)
-        return self._nested(Binary(self.word(token), left, right, at, self.span(token)), left, right)
+        operator = self.word(token)
+        return self._nested(
+            Binary("==" if operator == "=" else operator, left, right, at, self.span(token)), token, left, right
+        )
 
     def on_unary(self, parts: Parts) -> Any:
         token, operand = parts
-        if self.too_deep and isinstance(operand, Broken):
-            return operand
         return self._nested(
-            Unary(self.word(token), operand, Span(self.source, self.starts[token], operand.at.end)), operand
+            Unary(self.word(token), operand, Span(self.source, self.starts[token], operand.at.end)), token, operand
         )
 
     def on_is_so(self, parts: Parts) -> Any:
@@ -255,15 +272,16 @@ class Builder:
                     else "what is asked of a value is: is finite, is missing; to compare, use ==",
                 )
             return Broken(at)
-        return self._nested(Is(operand, what, negated, at), operand)
+        return self._nested(Is(operand, what, negated, at), token, operand)
 
     def on_range_of_two(self, parts: Parts) -> Any:
-        low, _, high = parts
-        return self._nested(RangeOf(low, None, high, Span(self.source, low.at.start, high.at.end)), low, high)
+        low, token, high = parts
+        return self._nested(RangeOf(low, None, high, Span(self.source, low.at.start, high.at.end)), token, low, high)
 
     def on_range_of_three(self, parts: Parts) -> Any:
-        low, _, likely, _, high = parts
-        return self._nested(RangeOf(low, likely, high, Span(self.source, low.at.start, high.at.end)), low, likely, high)
+        low, token, likely, _, high = parts
+        at = Span(self.source, low.at.start, high.at.end)
+        return self._nested(RangeOf(low, likely, high, at), token, low, likely, high)
 
     def on_literal(self, parts: Parts) -> Literal | Broken:
         token = parts[0]
@@ -308,22 +326,33 @@ class Builder:
     def on_false(self, parts: Parts) -> Literal:
         return Literal(False, self.span(parts[0]))
 
-    def on_name(self, parts: Parts) -> Name:
+    def on_name(self, parts: Parts) -> Name | Broken:
         token = parts[0]
+        word = self.word(token)
+        if self.starts[token] in self.tokens.broken:
+            return Broken(self.span(token))
+        if word in ("True", "False", "TRUE", "FALSE"):
+            meant = word.lower()
+            fix = Fix(f"write {meant}", (Edit(self.span(token), meant),))
+            self._report("C103", self.span(token), f"{word} is not a value", f"did you mean {meant}?", fix)
+            return Broken(self.span(token))
+        return Name(tuple(self.word(token).split(".")), self.span(token))
+
+    def _plain_name(self, token: int) -> Name:
         return Name(tuple(self.word(token).split(".")), self.span(token))
 
     def on_index_one(self, parts: Parts) -> Any:
-        of, low = self.on_name(parts), parts[2]
-        return self._nested(Index(of, low, low, self.between(parts[0], parts[3])), low)
+        of, low = self._plain_name(parts[0]), parts[2]
+        return self._nested(Index(of, low, low, self.between(parts[0], parts[3])), parts[0], low)
 
     def on_index_range(self, parts: Parts) -> Any:
-        of, low, high = self.on_name(parts), parts[2], parts[4]
-        return self._nested(Index(of, low, high, self.between(parts[0], parts[5])), low, high)
+        of, low, high = self._plain_name(parts[0]), parts[2], parts[4]
+        return self._nested(Index(of, low, high, self.between(parts[0], parts[5])), parts[0], low, high)
 
     def on_call(self, parts: Parts) -> Any:
         arguments = parts[2]
         node = Call(self.word(parts[0]), self.span(parts[0]), tuple(arguments), self.between(parts[0], parts[3]))
-        return self._nested(node, *arguments)
+        return self._nested(node, parts[0], *arguments)
 
     def on_parentheses(self, parts: Parts) -> Any:
         inner = parts[1]
@@ -335,12 +364,12 @@ class Builder:
 
     def on_list(self, parts: Parts) -> Any:
         items = parts[1]
-        return self._nested(ListOf(tuple(items), self.between(parts[0], parts[2])), *items)
+        return self._nested(ListOf(tuple(items), self.between(parts[0], parts[2])), parts[0], *items)
 
     def on_map(self, parts: Parts) -> Any:
         entries = parts[1]
         node = MapOf(tuple(entries), self.between(parts[0], parts[2]))
-        return self._nested(node, *(entry.value for entry in entries))
+        return self._nested(node, parts[0], *(entry.value for entry in entries))
 
     def on_entry(self, parts: Parts) -> Entry:
         return Entry(self.word(parts[0]), self.span(parts[0]), parts[2])
@@ -366,4 +395,6 @@ class Builder:
         return parts[0]
 
     def _report(self, code: str, at: Span, message: str, help: str | None = None, fix: Fix | None = None) -> None:
-        self.diagnostics.append(Diagnostic(code, at, message, help=help, fix=fix))
+        if help is not None:
+            help = one_line(help)
+        self.diagnostics.append(Diagnostic(code, at, one_line(message), help=help, fix=fix))

@@ -80,7 +80,7 @@ class Tokens:
 
 @cache
 def _scanner() -> re.Pattern[str]:
-    odd = "|".join(f"{pattern}()" for _, pattern in _ODD)
+    odd = "|".join(f"(?:{pattern})()" for _, pattern in _ODD)
     return re.compile(f"{PATTERN}|{odd})")
 
 
@@ -178,6 +178,7 @@ class _Odd:
                     f"{self.text[start:end]} is not a name",
                     "names are made of A-Z, a-z, 0-9 and _; other text stands in quotes",
                 )
+                self.found.broken.add(start)
                 self._add(WORD, start, end)
             case "strange_space":
                 line = self.found.source.position(start)[0]
@@ -277,8 +278,15 @@ class _Odd:
 
     def _report(self, code: str, start: int, end: int, message: str, help: str, fix: Fix | None = None) -> None:
         if len(self.diagnostics) < MOST_FAULTS:
-            self.diagnostics.append(Diagnostic(code, self.found.source.span(start, end), message, help=help, fix=fix))
+            self.diagnostics.append(
+                Diagnostic(code, self.found.source.span(start, end), one_line(message), help=one_line(help), fix=fix)
+            )
 
 
 def _short(text: str) -> str:
     return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+def one_line(text: str) -> str:
+    """A message that quotes a text over several lines, on one."""
+    return " ".join(text.split()) if "\n" in text or "\r" in text else text

@@ -5,7 +5,7 @@ The rest of the file is then read as it was meant, and one forgotten bracket is 
 
 from __future__ import annotations
 
-from attrs import frozen
+from attrs import define
 
 from campc.diagnostic import Diagnostic, Note
 from campc.source import Span
@@ -14,13 +14,16 @@ from campc.syntax.brackets import CLOSERS, DEEPEST, SIGNS, begins_item, heads_bl
 from campc.syntax.lexer import MOST_FAULTS, Tokens
 
 
-@frozen
+@define
 class _Open:
+    """A bracket that is open; ``end`` is where it closes at the latest if it never does: before a ``;`` and an item."""
+
     index: int
     kind: int
     is_block: bool
     indent: int
     line: int
+    end: int = -1
 
 
 class _Mender:
@@ -66,8 +69,16 @@ class _Mender:
                 self._close_at_end()
                 self._copy(index)
             else:
+                if kind == END and self.source.text[start] == ";" and begins_item(kinds, index + 1):
+                    self._note_end()
                 self._copy(index)
             index += 1
+
+    def _note_end(self) -> None:
+        for opened in reversed(self.stack):
+            if opened.is_block or opened.end >= 0:
+                break
+            opened.end = len(self.out.kinds)
 
     def _copy(self, index: int) -> None:
         self._put(self.tokens.kinds[index], self.tokens.starts[index], self.tokens.ends[index])
@@ -193,14 +204,23 @@ class _Mender:
 
     def _add_closer(self, opened: _Open) -> None:
         """Puts the closing bracket in after the last token that is no newline."""
-        trailing = 0
-        while trailing < len(self.out.kinds) and self.out.kinds[-1 - trailing] == END:
-            trailing += 1
-        at = len(self.out.kinds) - trailing
+        if opened.end >= 0:
+            at = opened.end
+            for other in self.stack:
+                if other.end >= at:
+                    other.end += 1
+        else:
+            at = self._before_line_ends()
         place = self.out.ends[at - 1]
         self.out.kinds.insert(at, CLOSER_OF[opened.kind])
         self.out.starts.insert(at, place)
         self.out.ends.insert(at, place)
+
+    def _before_line_ends(self) -> int:
+        trailing = 0
+        while trailing < len(self.out.kinds) and self.out.kinds[-1 - trailing] == END:
+            trailing += 1
+        return len(self.out.kinds) - trailing
 
     def _report(
         self, code: str, start: int, end: int, message: str, related: tuple[Note, ...] = (), help: str | None = None

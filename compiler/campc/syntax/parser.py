@@ -8,6 +8,7 @@ from typing import Any
 from campc.diagnostic import Diagnostic
 from campc.syntax.automaton import (
     ACTIONS,
+    AND,
     BRACE_CLOSE,
     BRACE_OPEN,
     END,
@@ -15,10 +16,13 @@ from campc.syntax.automaton import (
     EQUALS,
     GOTOS,
     HEAD,
+    IS,
     ITEM,
     ITEM_STATES,
     LET,
     NONTERMINALS,
+    NOT,
+    OR,
     RULES,
     STRING,
     TERMINALS,
@@ -26,11 +30,12 @@ from campc.syntax.automaton import (
     WORDS,
 )
 from campc.syntax.brackets import Paired
-from campc.syntax.build import Builder, Head, Parts
+from campc.syntax.build import Builder, Head, Parts, TooDeep
 from campc.syntax.lexer import MOST_FAULTS
 from campc.syntax.tree import Attribute, Broken, Item, Let, Use
 
 _MANY = len(TERMINALS) + 1
+_NAMES = WORDS - {USE, LET, AND, OR, NOT, IS}
 _jumps: dict[int, int] = {}
 
 
@@ -60,16 +65,30 @@ class Parser:
         self.states = [0]
         self.values: list[Any] = []
         self.diagnostics: list[Diagnostic] = []
+        if self.tokens.broken:
+            # What a string swallowed that is never closed may have been the rest of its block.
+            for index, start in enumerate(self.tokens.starts):
+                if start in self.tokens.broken and self.kinds[index] == STRING:
+                    self.build.lost.add(paired.block[index])
+        self.too_deep = self._outer_item_of_too_deep()
         self.recoveries = 0
         self.handled = -1
         """The token at which a fault was last told, and up to which more are not."""
 
     def run(self) -> tuple[Item, ...]:
         """Reads all tokens; the file's items."""
+        index = 0
+        while True:
+            try:
+                return self._walk(index)
+            except TooDeep as fault:
+                index = self.skip(fault.token, self.item_start(fault.token))
+
+    def _walk(self, index: int) -> tuple[Item, ...]:
         kinds, states, values, rules = self.kinds, self.states, self.values, self.rules
         actions, jumps = ACTIONS, _jumps
         many, symbols = _MANY, len(NONTERMINALS)
-        index, state = 0, 0
+        state = states[-1]
         while True:
             kind = kinds[index]
             action = actions[state].get(kind)
@@ -165,28 +184,31 @@ class Parser:
 
     def recover(self, index: int) -> int:
         """Tells the fault at a token that cannot stand there; where to go on."""
-        from campc.syntax.mistakes import Situation, tell
+        from campc.syntax.mistakes import tell
+        from campc.syntax.situation import Situation
 
         start = self.item_start(index)
         quiet = (
             self.paired.is_added(index)
             or index <= self.handled
             or self.tokens.starts[index] in self.tokens.broken
-            or self._holds_too_deep(start)
+            or index in self.too_deep
             or (self.tokens.cut_short and self.kinds[index] == END_OF_FILE)
         )
         if not quiet:
             resume = tell(Situation(self, index, start))
-            self.handled = max(index, resume if resume is not None else index)
             if resume is not None:
                 return resume
         return self.skip(index, start)
 
-    def _holds_too_deep(self, start: int) -> bool:
-        """Whether an item was already told to be nested too deeply."""
+    def _outer_item_of_too_deep(self) -> range:
+        """The tokens of the outermost item that was told to be nested too deeply, up to where it is."""
         if self.tokens.too_deep < 0:
-            return False
-        return self.item_start(self.tokens.starts.index(self.tokens.too_deep)) == start
+            return range(0)
+        last = start = self.tokens.starts.index(self.tokens.too_deep)
+        while start > 0 and not (self.kinds[start - 1] == END and self.paired.block[start - 1] < 0):
+            start -= 1
+        return range(start, last + 1)
 
     def skip(self, index: int, start: int) -> int:
         """Gives the rest of an item up, keeping its name; the index of what ends it."""
@@ -196,9 +218,7 @@ class Parser:
         if just_closed and self.accepts(END):
             self.feed(END, index)
             start = index
-        while self.states[-1] not in ITEM_STATES:
-            self.states.pop()
-        del self.values[len(self.states) - 1 :]
+        self.rewind()
         at = index
         while True:
             kind = kinds[at]
@@ -206,8 +226,7 @@ class Parser:
                 break
             if kind == BRACE_OPEN:
                 if block[at] == around and kinds[start] in WORDS - {USE, LET}:
-                    self._begin_block(start, at)
-                    return at
+                    return self.begin_block(start, at)
                 at = self._after_block(at)
                 continue
             at += 1
@@ -221,13 +240,25 @@ class Parser:
             at += 1
         return at + 1
 
-    def _begin_block(self, start: int, brace: int) -> None:
-        """Goes on as if a block's head were right, so that what is in the block is read."""
+    def rewind(self) -> None:
+        """Takes back what was read of the item."""
+        self.build.depths.clear()
+        while self.states[-1] not in ITEM_STATES:
+            self.states.pop()
+        del self.values[len(self.states) - 1 :]
+
+    def rename(self, index: int, text: str) -> None:
+        """Reads a token as if it said something else."""
+        self.build.renamed[index] = text
+
+    def begin_block(self, start: int, brace: int) -> int:
+        """Goes on at a brace as if the block's head before it were right, so that what is in the block is read."""
         labels = [at for at in range(start + 1, brace) if self.kinds[at] in WORDS or self.kinds[at] == STRING]
         label = labels[0] if labels else None
         quoted = label is not None and self.kinds[label] == STRING
         self.states.append(GOTOS[self.states[-1]][HEAD])
         self.values.append(Head(start, label, quoted, broken=True))
+        return brace
 
     def _keep_name(self, start: int, end: int, around: int) -> None:
         """Puts in what is known of an item that was given up."""
@@ -242,7 +273,7 @@ class Parser:
                 item = Let(name.text, name, Broken(build.between(start, last)), build.between(start, last))
         elif kinds[start] == USE:
             item = Use(None, build.between(start, last), build.between(start, last))
-        elif kinds[start] in WORDS and (around >= 0 or kinds[start + 1] == EQUALS):
+        elif kinds[start] in _NAMES and (around >= 0 or kinds[start + 1] == EQUALS):
             name, at = build.span(start), build.between(start, last)
             item = Attribute(name.text, name, Broken(at), at)
         if item is None:

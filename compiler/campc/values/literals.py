@@ -84,21 +84,22 @@ def read_literal(text: str) -> Written | NotAValue:
         return _read_compound(text) if text[-1:].isalpha() and text[0].isdigit() else _read_odd(text)
     number, unit = match.groups()
     value = read_number(number)
+    known = unit in TIME_UNITS or unit in SIZE_UNITS or unit in DECIMALS or unit in ("%", "steps", "step")
+    if not known:
+        return _unknown_unit(text, number, unit)
+    if isinstance(value, NotAValue):
+        return NotAValue(value.message, value.instead and value.instead + text[len(number) :], help=value.help)
     if unit in TIME_UNITS:
-        return value if isinstance(value, NotAValue) else Duration(value * TIME_UNITS[unit])
+        return Duration(value * TIME_UNITS[unit])
     if unit in SIZE_UNITS:
-        return value if isinstance(value, NotAValue) else Size(value * SIZE_UNITS[unit])
+        return Size(value * SIZE_UNITS[unit])
     if unit in DECIMALS:
-        return value if isinstance(value, NotAValue) else Money(value, unit)
+        return Money(value, unit)
     if unit == "%":
-        return value if isinstance(value, NotAValue) else Share(value / 100)
-    if unit in ("steps", "step"):
-        if isinstance(value, NotAValue):
-            return value
-        if value.denominator != 1:
-            return NotAValue(f"{text} is not a whole number of steps")
-        return Steps(value.numerator)
-    return _unknown_unit(text, number, unit)
+        return Share(value / 100)
+    if value.denominator != 1:
+        return NotAValue(f"{text} is not a whole number of steps", help="steps are counted in whole numbers")
+    return Steps(value.numerator)
 
 
 def _split_per(text: str) -> tuple[str, str, str]:
@@ -112,41 +113,42 @@ def _split_per(text: str) -> tuple[str, str, str]:
 def _read_rate(text: str, left: str, per: str, right: str) -> Written | NotAValue:
     if not right:
         return NotAValue(f"{text} does not say per what time", help="write, for example, 1 per 24h or 2.49 USD per h")
-    time = Duration(Fraction(TIME_UNITS[right])) if right in TIME_UNITS else None
-    if time is None:
-        read = read_literal(right if right[0].isdigit() else f"1{right}")
-        if isinstance(read, NotAValue):
-            instead = _OTHER_TIME_UNITS.get(right) if right.isalpha() else read.instead
-            return NotAValue(
-                f"{right} is not a time",
-                f"{left}{'/' if per == '/' else ' per '}{instead}" if instead else None,
-                help=None if instead else "a rate is per a time: s, min, h, d, w, or for example 24h",
-            )
-        if not isinstance(read, Duration) or (per == "/" and right[0].isdigit()):
-            return NotAValue(f"{right} is not a time", help="a rate is per a time: s, min, h, d, w, or for example 24h")
-        time = read
+    between = "/" if per == "/" else " per "
     amount = read_literal(left)
+    time = Duration(Fraction(TIME_UNITS[right])) if right in TIME_UNITS else _read_time(right)
     if isinstance(amount, NotAValue):
-        whole = f"{amount.instead}{'/' if per == '/' else ' per '}{right}" if amount.instead else None
-        return NotAValue(amount.message, whole, help=amount.help)
+        meant = right if isinstance(time, Duration) else time
+        return NotAValue(
+            amount.message, f"{amount.instead}{between}{meant}" if amount.instead and meant else None, help=amount.help
+        )
+    if not isinstance(time, Duration) or (per == "/" and right[0].isdigit()):
+        return NotAValue(
+            f"{right} is not a time",
+            f"{left}{between}{time}" if isinstance(time, str) else None,
+            help=None if isinstance(time, str) else "a rate is per a time: s, min, h, d, w, or for example 24h",
+        )
     if time.seconds == 0:
-        return NotAValue(f"{text} divides by a time of zero")
-    match amount:
-        case Size(size):
-            return SizeRate(size / time.seconds)
-        case Money():
-            return (
-                MoneyRate(amount, time)
-                if per == "per"
-                else NotAValue(f"{text} is not how money per time is written", f"{left} per {right}")
-            )
-        case Fraction() if per == "per":
-            return EventRate(amount / time.seconds)
-        case _:
-            return NotAValue(
-                f"{left} per time is not a rate",
-                help="a rate is a size, a number of events or money per time: 0.5GB/s, 1 per 24h, 2.49 USD per h",
-            )
+        return NotAValue(f"{text} divides by a time of zero", help="a rate is per a time above zero, for example 24h")
+    if isinstance(amount, Size):
+        return SizeRate(amount.bytes / time.seconds)
+    if isinstance(amount, Money) and per == "per":
+        return MoneyRate(amount, time)
+    if isinstance(amount, Fraction) and per == "per":
+        return EventRate(amount / time.seconds)
+    if isinstance(amount, Money):
+        return NotAValue(f"{text} is not how money per time is written", f"{left} per {right}")
+    return NotAValue(
+        f"{left} per time is not a rate",
+        help="a rate is a size, a number of events or money per time: 0.5GB/s, 1 per 24h, 2.49 USD per h",
+    )
+
+
+def _read_time(text: str) -> Duration | str | None:
+    """What a rate is per: a time, or the text that was meant, or None."""
+    read = read_literal(text if text[0].isdigit() else f"1{text}")
+    if isinstance(read, NotAValue):
+        return _OTHER_TIME_UNITS.get(text.lower()) if text.isalpha() else read.instead
+    return read if isinstance(read, Duration) else None
 
 
 def _read_compound(text: str) -> Written | NotAValue:
@@ -259,7 +261,9 @@ def _not_a_number(text: str) -> NotAValue:
     if re.fullmatch(r"[0-9_]+\.", text):
         return NotAValue(f"{text} is not a number", text[:-1], help="digits stand after the point, or there is none")
     if re.fullmatch(r"0[0-9_]*[0-9](\.[0-9]+)?", text):
-        return NotAValue(f"{text} is not a number", text.lstrip("0_") or "0", help="a number has no zeros in front")
+        return NotAValue(
+            f"{text} is not a number", re.sub(r"^[0_]+(?=[0-9])", "", text), help="a number has no zeros in front"
+        )
     if re.fullmatch(r"[0-9_]+", text):
         return NotAValue(
             f"{text} is not a number", re.sub(r"_+", "_", text).strip("_"), help="_ stands between two digits only"
@@ -280,8 +284,11 @@ def _read_date(text: str) -> Written | NotAValue:
     year, month, day, hour, minute, second, offset, sign, offset_hours, offset_minutes = match.groups()
     try:
         date = dt.date(int(year), int(month), int(day))
-    except ValueError as error:
-        return NotAValue(f"{text[:10]} is not a day: {_reason(error, int(year), int(month))}")
+    except ValueError:
+        return NotAValue(
+            f"{text[:10]} is not a day: {_reason(int(year), int(month))}",
+            help="write a day of the calendar, year-month-day",
+        )
     if hour is None:
         return Date(date)
     if int(hour) > 23 or int(minute) > 59 or int(second or 0) > 59:
@@ -299,7 +306,7 @@ def _read_date(text: str) -> Written | NotAValue:
     return Clock(local, -seconds if sign == "-" else seconds)
 
 
-def _reason(error: ValueError, year: int, month: int) -> str:
+def _reason(year: int, month: int) -> str:
     if year < 1:
         return "years begin with 0001"
     if not 1 <= month <= 12:
