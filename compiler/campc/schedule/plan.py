@@ -5,13 +5,14 @@ Times are exact seconds from the campaign's start (``Fraction``). Unknown is Non
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 from attrs import field, frozen
 
 from campc.schema.spec import Spec
 from campc.schema.work import Window
+from campc.source import Source
 from campc.values.instants import Instant
 from campc.values.money import Money
 
