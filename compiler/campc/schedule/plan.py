@@ -181,6 +181,8 @@ class Plan:
     checkpoints: Mapping[str, CheckpointRow] = field(factory=dict)
     risk: Risk | None = None
     """Computed where a document is made, not for a check."""
+    exists: Callable[[Source, str], bool] | None = field(default=None, repr=False)
+    """Whether a path or glob that a file names is there; None where nobody may look, as for an editor's unsaved text."""
 
     def instant(self, seconds: Fraction) -> Instant | None:
         """The absolute time of a moment of the plan; None for a relative plan."""

@@ -32,15 +32,28 @@ def no_budget(plan: Plan) -> Iterator[Diagnostic]:
         return
     total = plan.costs.total[0] if len(plan.costs.total) == 1 else None
     if spec.budget is None:
-        said = f": {total} are committed, and nothing bounds what follows" if total is not None else ": nothing bounds what may be spent"
-        yield Diagnostic("C405", campaign_line(spec), f"there is no budget{said}", help=f"add budget {{ {_suggestion(total)} }}")
+        said = (
+            f": {total} are committed, and nothing bounds what follows"
+            if total is not None
+            else ": nothing bounds what may be spent"
+        )
+        yield Diagnostic(
+            "C405", campaign_line(spec), f"there is no budget{said}", help=f"add budget {{ {_suggestion(total)} }}"
+        )
     elif spec.budget.alert is None and "alert" not in spec.budget.broken:
         limit = spec.budget.limit
         committed = in_budget(plan, spec.budget, from_the_start=True)
         example = "80%"
         if limit is not None and committed is not None and committed.amount > limit.amount * Fraction(4, 5):
-            example = f"{committed}".replace(",", "_") if committed.amount <= limit.amount else f"{limit}".replace(",", "_")
-        yield Diagnostic("C405", spec.budget.head, "the budget has no alert: nothing tells when to look", help=f"add alert = {example}")
+            example = (
+                f"{committed}".replace(",", "_") if committed.amount <= limit.amount else f"{limit}".replace(",", "_")
+            )
+        yield Diagnostic(
+            "C405",
+            spec.budget.head,
+            "the budget has no alert: nothing tells when to look",
+            help=f"add alert = {example}",
+        )
 
 
 def _suggestion(total: Money | None) -> str:
@@ -86,11 +99,15 @@ def useless_alert(plan: Plan) -> Iterator[Diagnostic]:
             help="write an alert below the limit, such as 80%",
         )
     elif committed is not None and alert.amount < committed.amount <= limit.amount:
-        lots = [Note(plan.spec.lots[name].head, f"{a.price}") for name, a in plan.accounts.items() if a.price is not None]
+        lots = [
+            Note(plan.spec.lots[name].head, f"{a.price}") for name, a in plan.accounts.items() if a.price is not None
+        ]
         yield Diagnostic(
             "C408",
             at,
             f"the alert is at {said}, and {committed} are committed from the start: it comes at once",
             tuple(lots[:3]),
-            help=f"write an alert between {committed} and {limit}" if committed.amount < limit.amount else f"write alert = 100%: all of {limit} is committed",
+            help=f"write an alert between {committed} and {limit}"
+            if committed.amount < limit.amount
+            else f"write alert = 100%: all of {limit} is committed",
         )

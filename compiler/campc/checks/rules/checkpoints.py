@@ -68,9 +68,11 @@ def checkpoints_inside(plan: Plan) -> Iterator[Diagnostic]:
 
     Bad:
         checkpoint { every = 20min; to = "checkpoints" }
+        tier essential { window control { kind = train; on = box; takes = 10h; run = control } }
 
     Good:
         checkpoint { every = 20min; to = "s3://lab/checkpoints" }
+        tier essential { window control { kind = train; on = box; takes = 10h; run = control } }
     """
     spec = plan.spec
     for policy, runs in policies(spec):
@@ -109,14 +111,25 @@ def interruptible_without_checkpoint(plan: Plan) -> Iterator[Diagnostic]:
     for lot, package in rented(spec):
         if not package.interruptible:
             continue
-        bare = {run.name: window for window, run in executed(spec, lot.name) if run.checkpoint is None and run.recover != "rerun" and not _unknown(run)}
+        bare = {
+            run.name: window
+            for window, run in executed(spec, lot.name)
+            if run.checkpoint is None and run.recover != "rerun" and not _unknown(run)
+        }
         if bare:
-            often = "" if package.interruptions is None else f", about once in {format_duration(1 / package.interruptions.per_second)}"
+            often = (
+                ""
+                if package.interruptions is None
+                else f", about once in {format_duration(1 / package.interruptions.per_second)}"
+            )
             yield Diagnostic(
                 "C516",
                 lot.head,
                 f"{lot.name} can be interrupted{often}, and {listed(list(bare))} {'writes' if len(bare) == 1 else 'write'} no checkpoint",
-                (Note(head(package.place("interruptible")), "it can be interrupted"), *(Note(head(w.at), f"runs {w.run}") for w in list(bare.values())[:2])),
+                (
+                    Note(head(package.place("interruptible")), "it can be interrupted"),
+                    *(Note(head(w.at), f"runs {w.run}") for w in list(bare.values())[:2]),
+                ),
                 help='add checkpoint { every = 20min; to = "s3://…" }; or recover = rerun in a run that is to begin again each time',
             )
 
@@ -155,8 +168,18 @@ def checkpoints_do_not_fit(plan: Plan) -> Iterator[Diagnostic]:
         else:
             continue
         fits = int(limit // policy.size.bytes) - count + policy.keep
-        help_ = f"write keep = {fits}" if fits >= 1 else f"two of them must fit at least: {format_size(policy.size.bytes * 2)}"
-        yield Diagnostic("C518", head(at), f"{needs}; {has}: {format_size(room - limit)} too little", notes, help=f"{help_}, or give them more room")
+        help_ = (
+            f"write keep = {fits}"
+            if fits >= 1
+            else f"two of them must fit at least: {format_size(policy.size.bytes * 2)}"
+        )
+        yield Diagnostic(
+            "C518",
+            head(at),
+            f"{needs}; {has}: {format_size(room - limit)} too little",
+            notes,
+            help=f"{help_}, or give them more room",
+        )
 
 
 def _smallest_disk(spec: Spec, policy: Checkpoint, runs: list[Run]) -> Package | None:

@@ -178,4 +178,6 @@ def no_outcome(plan: Plan) -> Iterator[Diagnostic]:
     if variants:
         metric = next((m for m in variants[0].metrics if "loss" not in m), None) or "METRIC"
         example = f'outcome adopt {{ when = {variants[0].name}.{metric} - {variants[0].variant_of}.{metric} >= 0.01; conclude = "…" }}'
-    yield Diagnostic("C509", campaign_line(spec), "no outcome tests the decision: it is prose only", help=f"add {example}")
+    yield Diagnostic(
+        "C509", campaign_line(spec), "no outcome tests the decision: it is prose only", help=f"add {example}"
+    )

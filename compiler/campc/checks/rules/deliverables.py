@@ -34,7 +34,12 @@ def deliverable_without_acceptance(plan: Plan) -> Iterator[Diagnostic]:
         deliverable scored { of = control; path = "scored.jsonl"; kind = predictions; accept = rows > 0 and missing_ids == 0 }
     """
     spec = plan.spec
-    counted = {name for ratio in spec.ratios.values() if not can_be_accepted(spec, ratio) and ratio.expect != 0 for name in ratio.per}
+    counted = {
+        name
+        for ratio in spec.ratios.values()
+        if not can_be_accepted(spec, ratio) and ratio.expect != 0
+        for name in ratio.per
+    }
     for deliverable in spec.deliverables.values():
         if deliverable.accept is None and "accept" not in deliverable.broken and deliverable.name not in counted:
             yield Diagnostic(
@@ -59,7 +64,11 @@ def model_without_reload(plan: Plan) -> Iterator[Diagnostic]:
         deliverable weights { of = control; path = "model.pt"; kind = model; accept = bytes > 0; reload = "python reload.py {path}" }
     """
     for deliverable in plan.spec.deliverables.values():
-        if deliverable.kind in ("model", "adapter") and deliverable.reload is None and not deliverable.broken & {"reload", "kind"}:
+        if (
+            deliverable.kind in ("model", "adapter")
+            and deliverable.reload is None
+            and not deliverable.broken & {"reload", "kind"}
+        ):
             kind = "a model" if deliverable.kind == "model" else "an adapter"
             yield Diagnostic(
                 "C602",
@@ -118,7 +127,11 @@ def inexact_base(plan: Plan) -> Iterator[Diagnostic]:
                 yield _inexact(deliverable, deliverable.base, f"deliverable {deliverable.name}")
             continue
         sources = [spec.runs[name] for name in deliverable.of if name in spec.runs]
-        unsaid = [run for run in sources if run.base is None and run.kind != "adapter" and not run.broken & {"kind", "base", "variant_of"}]
+        unsaid = [
+            run
+            for run in sources
+            if run.base is None and run.kind != "adapter" and not run.broken & {"kind", "base", "variant_of"}
+        ]
         for run in sources:
             if run.base is not None and run.kind != "adapter" and "base" not in run.broken:
                 yield from _base_of_run(spec, run, "the run of an adapter", seen)
@@ -190,14 +203,21 @@ def run_without_deliverable(plan: Plan) -> Iterator[Diagnostic]:
     delivered = {name for deliverable in spec.deliverables.values() for name in deliverable.of}
     trained = {w.run for w in spec.windows.values() if w.kind not in ("pilot", "rerun")}
     for run in spec.runs.values():
-        if run.kind == "full" and run.name in trained and run.name not in delivered and not run.broken & {"kind", "variant_of"}:
+        if (
+            run.kind == "full"
+            and run.name in trained
+            and run.name not in delivered
+            and not run.broken & {"kind", "variant_of"}
+        ):
             existing = next(iter(spec.deliverables.values()), None)
             example = (
                 f"name it in one: deliverable {existing.name} {{ of = [{', '.join([*existing.of, run.name])}]; … }}"
                 if existing is not None
                 else f'add deliverable NAME {{ of = {run.name}; path = "predictions.jsonl"; kind = predictions; accept = rows > 0 }}'
             )
-            yield Diagnostic("C605", run.head, f"run {run.name} trains in full, and no deliverable comes from it", help=example)
+            yield Diagnostic(
+                "C605", run.head, f"run {run.name} trains in full, and no deliverable comes from it", help=example
+            )
 
 
 @rule("C606", absence=True)
@@ -214,7 +234,12 @@ def nothing_essential_delivered(plan: Plan) -> Iterator[Diagnostic]:
         deliverable scored { of = control; path = "scored.jsonl"; accept = rows > 0 }
     """
     spec = plan.spec
-    if not spec.declared or not spec.used_runs() or any_broken(spec, "deliverable", "of") or any_broken(spec, "window", "run"):
+    if (
+        not spec.declared
+        or not spec.used_runs()
+        or any_broken(spec, "deliverable", "of")
+        or any_broken(spec, "window", "run")
+    ):
         return
     essential = [w.run for w in spec.windows.values() if w.tier == "essential" and w.run is not None]
     if any(name in essential for deliverable in spec.deliverables.values() for name in deliverable.of):
@@ -225,6 +250,7 @@ def nothing_essential_delivered(plan: Plan) -> Iterator[Diagnostic]:
         message = "nothing is to be delivered"
     runs = ", ".join(dict.fromkeys(essential)) or "RUN"
     notes = tuple(Note(d.head, f"comes from {', '.join(d.of)}") for d in list(spec.deliverables.values())[:3])
-    yield Diagnostic(
-        "C606", campaign_line(spec), message, notes, help=f'add deliverable NAME {{ of = [{runs}]; path = "…"; accept = bytes > 0 }}, of what an essential window runs'
+    help_ = (
+        f'add deliverable NAME {{ of = [{runs}]; path = "…"; accept = bytes > 0 }}, of what an essential window runs'
     )
+    yield Diagnostic("C606", campaign_line(spec), message, notes, help=help_)

@@ -14,7 +14,23 @@ from campc.schedule.plan import Plan
 from campc.schema.spec import Spec
 from campc.schema.work import Run
 
-_CONFIGURATION = {"params", "args", "script", "corpus", "base", "steps", "seed", "seeds", "env", "from", "gpus", "processes", "kind", "variant_of", "change"}
+_CONFIGURATION = {
+    "params",
+    "args",
+    "script",
+    "corpus",
+    "base",
+    "steps",
+    "seed",
+    "seeds",
+    "env",
+    "from",
+    "gpus",
+    "processes",
+    "kind",
+    "variant_of",
+    "change",
+}
 
 
 @rule("C501", absence=True)
@@ -39,12 +55,16 @@ def no_control(plan: Plan) -> Iterator[Diagnostic]:
         return
     if any_broken(spec, "window", "run") or any_broken(spec, "run", "variant_of", "role"):
         return
-    parents = sorted({run.variant_of for run in used.values() if run.variant_of is not None and run.variant_of not in used})
+    parents = sorted(
+        {run.variant_of for run in used.values() if run.variant_of is not None and run.variant_of not in used}
+    )
     if parents:
         help_ = f"add a window that executes {listed(parents)}, which they vary"
     else:
         help_ = f"write role = control in the run that the others are compared with, or add one: run control {{ script = … }}; here run: {', '.join(used)}"
-    yield Diagnostic("C501", campaign_line(spec), f"no control is executed: {_vary(list(used))} compared with nothing", help=help_)
+    yield Diagnostic(
+        "C501", campaign_line(spec), f"no control is executed: {_vary(list(used))} compared with nothing", help=help_
+    )
 
 
 def _vary(names: list[str]) -> str:
@@ -189,7 +209,20 @@ def same_configuration(plan: Plan) -> Iterator[Diagnostic]:
 def _configuration(spec: Spec, run: Run) -> Any:
     corpus = spec.corpora.get(run.corpus) if run.corpus is not None else None
     data = (corpus.sha256 or corpus.name) if corpus is not None else None
-    parts = (run.script, run.args, dict(run.env), dict(run.params), seeds(run), run.steps, data, run.base, run.from_, run.gpus, run.ranks, run.kind)
+    parts = (
+        run.script,
+        run.args,
+        dict(run.env),
+        dict(run.params),
+        seeds(run),
+        run.steps,
+        data,
+        run.base,
+        run.from_,
+        run.gpus,
+        run.ranks,
+        run.kind,
+    )
     return tuple(exact(part) for part in parts)
 
 

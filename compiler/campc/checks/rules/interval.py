@@ -106,7 +106,9 @@ def _badness(row: CheckpointRow) -> float:
 
 def _what(policy: Checkpoint, row: CheckpointRow) -> str:
     assert row.every is not None and policy.write is not None
-    every = f"{policy.every}" + (f", about {format_duration(round(row.every))}," if isinstance(policy.every, Steps) else "")
+    every = f"{policy.every}" + (
+        f", about {format_duration(round(row.every))}," if isinstance(policy.every, Steps) else ""
+    )
     parts = []
     if row.daly is not None and row.mean_time_between is not None:
         ratio = float(row.every) / row.daly
@@ -118,7 +120,11 @@ def _what(policy: Checkpoint, row: CheckpointRow) -> str:
             )
     if row.overhead is not None and row.overhead > _MOST_OVERHEAD:
         share = f"{float(row.overhead) * 100:.1f}%"
-        parts.append(f"writing takes {share} of the time" if parts else f"writing {policy.write} every {every} takes {share} of the time, and more than 10%")
+        parts.append(
+            f"writing takes {share} of the time"
+            if parts
+            else f"writing {policy.write} every {every} takes {share} of the time, and more than 10%"
+        )
     return "; ".join(parts)
 
 
@@ -136,9 +142,18 @@ def _costs(spec: Spec, policy: Checkpoint, run: Run, row: CheckpointRow) -> str:
     assert row.every is not None and policy.write is not None
     least = _rounded(float(policy.write.seconds * 9) + 0.5)
     if row.daly is None or row.mean_time_between is None:
-        return f"write every = {compact_duration(least)} or more, which brings it to 10% or less; or make a write faster"
+        return (
+            f"write every = {compact_duration(least)} or more, which brings it to 10% or less; or make a write faster"
+        )
     best = _rounded(row.daly)
-    length = sum((w.takes.likely.seconds for w in spec.windows.values() if w.run == run.name and w.takes is not None and w.kind != "pilot"), Fraction(0))
+    length = sum(
+        (
+            w.takes.likely.seconds
+            for w in spec.windows.values()
+            if w.run == run.name and w.takes is not None and w.kind != "pilot"
+        ),
+        Fraction(0),
+    )
     if not length or best == _rounded(float(row.every)):
         return f"the optimum is {format_duration(best)}; a faster or smaller write costs less"
     restore = policy.restore.seconds if policy.restore is not None else Fraction(0)

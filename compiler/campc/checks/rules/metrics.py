@@ -53,7 +53,11 @@ def undeclared_metric(plan: Plan) -> Iterator[Diagnostic]:
     for kind, rules in (("stop", spec.stops), ("watch", spec.watches)):
         for each in rules.values():
             if each.when is not None and "runs" not in each.broken:
-                applies = [spec.runs[name] for name in each.runs if name in spec.runs] if each.runs else list(spec.runs.values())
+                applies = (
+                    [spec.runs[name] for name in each.runs if name in spec.runs]
+                    if each.runs
+                    else list(spec.runs.values())
+                )
                 yield from _of_runs(f"{kind} {each.name}", each, "when", each.when, applies)
     for deliverable in spec.deliverables.values():
         if deliverable.accept is not None and "of" not in deliverable.broken:
@@ -64,10 +68,16 @@ def undeclared_metric(plan: Plan) -> Iterator[Diagnostic]:
         yield from _of_results(spec, "C513", f"gate {gate.name}", gate, conditions)
 
 
-def _of_results(spec: Spec, code: str, who: str, node: Node, conditions: Iterable[tuple[str, Condition]]) -> Iterator[Diagnostic]:
+def _of_results(
+    spec: Spec, code: str, who: str, node: Node, conditions: Iterable[tuple[str, Condition]]
+) -> Iterator[Diagnostic]:
     """Metrics of named runs that these don't report, attribute by attribute."""
     for word, condition in conditions:
-        wrong = [use for use in condition.metrics if use.run is not None and not _may_report([spec.runs.get(use.run)], use.metric)]
+        wrong = [
+            use
+            for use in condition.metrics
+            if use.run is not None and not _may_report([spec.runs.get(use.run)], use.metric)
+        ]
         if not wrong:
             continue
         runs = [spec.runs[name] for name in dict.fromkeys(use.run for use in wrong) if name is not None]
@@ -97,18 +107,24 @@ def _reported(code: str, node: Node, word: str, said: str, wrong: list[MetricUse
         message = f"{said}, and {names[0]} reports only {listed(known)}"
     else:
         whose = listed(names) if len(names) <= 4 else f"the {len(names)} runs"
-        message = f"{said}, and none of {whose} reports it: they report {listed(known)}" if len(names) > 2 else f"{said}, and {whose} report only {listed(known)}"
+        message = f"{said}, and {whose} report only {listed(known)}"
     guesses = {use.metric: closest(use.metric, known) for use in wrong}
     edits: list[Edit] = []
     for use in wrong:
         guess = guesses[use.metric]
         if guess is not None:
             edits.append(Edit(use.at.source.span(use.at.end - len(use.metric), use.at.end), guess))
-    fix = Fix(f"write {listed([g for g in dict.fromkeys(guesses.values()) if g is not None])}", tuple(edits)) if len(edits) == len(wrong) else None
+    fix = (
+        Fix(f"write {listed([g for g in dict.fromkeys(guesses.values()) if g is not None])}", tuple(edits))
+        if len(edits) == len(wrong)
+        else None
+    )
     if fix is not None:
         help_ = f"did you mean {listed([g for g in dict.fromkeys(guesses.values()) if g is not None])}?"
     else:
-        help_ = f"add it to the run's metrics, if the script reports it: metrics = [{', '.join([*known, wrong[0].metric])}]"
+        help_ = (
+            f"add it to the run's metrics, if the script reports it: metrics = [{', '.join([*known, wrong[0].metric])}]"
+        )
     at = node.place(word)
     primary: Span = wrong[0].at if wrong[0].at.line == at.line else head(at)
     notes = [Note(run.place("metrics"), "reports these") for run in runs if run.wrote("metrics")]

@@ -39,7 +39,13 @@ def needless_nodes(plan: Plan) -> Iterator[Diagnostic]:
     spec = plan.spec
     for window in spec.windows.values():
         run, package = spec.run_of(window), spec.package_of(spec.lot_of(window))
-        if run is None or package is None or "gpus" in run.broken or package.broken & {"gpus", "nodes"} or package.nodes < 2:
+        if (
+            run is None
+            or package is None
+            or "gpus" in run.broken
+            or package.broken & {"gpus", "nodes"}
+            or package.nodes < 2
+        ):
             continue
         each = -(-package.gpus // package.nodes)
         if run.gpus <= each or run.gpus > package.gpus:
@@ -51,7 +57,10 @@ def needless_nodes(plan: Plan) -> Iterator[Diagnostic]:
                 "C314",
                 head(window.at),
                 f"run {run.name} needs {run.gpus} GPUs and spans {-(-run.gpus // each)} machines of {package.name}, and {best.name} has {best.gpus} in one",
-                (Note(head(package.place("nodes")), f"{package.gpus} GPUs in {package.nodes} machines"), Note(best.head, "one machine")),
+                (
+                    Note(head(package.place("nodes")), f"{package.gpus} GPUs in {package.nodes} machines"),
+                    Note(best.head, "one machine"),
+                ),
                 help=f"write package = {best.name} in the lot ({best.price}); several machines add their network, and one more thing that can fail",
             )
 
@@ -95,7 +104,12 @@ def cheaper_package(plan: Plan) -> Iterator[Diagnostic]:
         accounts = [plan.accounts[lot.name] for lot, _ in group]
         prices = [account.price for account in accounts if account.price is not None]
         worked = any(plan.on_lot(lot.name) for lot, _ in group)
-        if len(prices) < len(group) or len({p.currency for p in prices}) != 1 or not worked or any(not a.complete or a.overrun > 0 for a in accounts):
+        if (
+            len(prices) < len(group)
+            or len({p.currency for p in prices}) != 1
+            or not worked
+            or any(not a.complete or a.overrun > 0 for a in accounts)
+        ):
             continue
         paid = Money(sum((p.amount for p in prices), 0 * prices[0].amount), prices[0].currency)
         begin, end = min(a.start for a in accounts), max(a.last_end for a in accounts)
@@ -119,8 +133,13 @@ def cheaper_package(plan: Plan) -> Iterator[Diagnostic]:
             group[0][0].head,
             f"{listed(names)} {'costs' if len(names) == 1 else 'cost'} {paid}, and {one}{best.package} covers the same schedule for {best.price}{free}: "
             f"{Money(paid.amount - best.price.amount, paid.currency)} less",
-            (Note(spec.packages[best.package].head, f"{best.price}"), *(Note(lot.head, "this one, too") for lot, _ in group[1:3])),
-            help=f"write package = {best.package}" if len(group) == 1 else f"put all windows on one lot of {best.package}",
+            (
+                Note(spec.packages[best.package].head, f"{best.price}"),
+                *(Note(lot.head, "this one, too") for lot, _ in group[1:3]),
+            ),
+            help=f"write package = {best.package}"
+            if len(group) == 1
+            else f"put all windows on one lot of {best.package}",
         )
 
 
@@ -129,5 +148,10 @@ def _as_good(plan: Plan, row: PackageRow, instead_of: list[Package], lots: list[
     package = plan.spec.packages[row.package]
     if package.interruptible and not all(p.interruptible for p in instead_of):
         return False
-    unstated = any(run.memory is None for name in lots for w in plan.spec.windows_on(name) if (run := plan.spec.run_of(w)) is not None)
+    unstated = any(
+        run.memory is None
+        for name in lots
+        for w in plan.spec.windows_on(name)
+        if (run := plan.spec.run_of(w)) is not None
+    )
     return not (unstated and any(_smaller(package, p) for p in instead_of))

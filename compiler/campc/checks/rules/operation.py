@@ -53,7 +53,12 @@ def quota_not_confirmed(plan: Plan) -> Iterator[Diagnostic]:
     at = _preflight_line(plan.spec, "quota")
     if at is not None:
         example = "who confirmed it, for which accelerator and region, and when"
-        yield Diagnostic("C701", at, f"no quota is confirmed for {_machines(plan.spec)}", help=f'add quota = "{example}" to preflight {{ }}')
+        yield Diagnostic(
+            "C701",
+            at,
+            f"no quota is confirmed for {_machines(plan.spec)}",
+            help=f'add quota = "{example}" to preflight {{ }}',
+        )
 
 
 @rule("C702", absence=True)
@@ -72,7 +77,12 @@ def capacity_not_confirmed(plan: Plan) -> Iterator[Diagnostic]:
     at = _preflight_line(plan.spec, "capacity")
     if at is not None:
         example = "who confirmed that the machine will be there, and when"
-        yield Diagnostic("C702", at, f"no capacity is confirmed for {_machines(plan.spec)}", help=f'add capacity = "{example}" to preflight {{ }}')
+        yield Diagnostic(
+            "C702",
+            at,
+            f"no capacity is confirmed for {_machines(plan.spec)}",
+            help=f'add capacity = "{example}" to preflight {{ }}',
+        )
 
 
 @rule("C703")
@@ -102,7 +112,12 @@ def corpus_far_away(plan: Plan) -> Iterator[Diagnostic]:
     for lot, package in rented(spec):
         for _, run in executed(spec, lot.name):
             corpus = spec.corpora.get(run.corpus) if run.corpus is not None else None
-            if corpus is not None and corpus.region is not None and package.region is not None and _apart(corpus.region, package.region):
+            if (
+                corpus is not None
+                and corpus.region is not None
+                and package.region is not None
+                and _apart(corpus.region, package.region)
+            ):
                 far.setdefault(corpus.name, {})[lot.name] = package
     for name, lots in far.items():
         corpus = spec.corpora[name]
@@ -111,8 +126,11 @@ def corpus_far_away(plan: Plan) -> Iterator[Diagnostic]:
             "C703",
             head(corpus.place("region")),
             f"corpus {name} is in {corpus.region}, and is read on {listed(where)}",
-            tuple(Note(head(package.place("region")), f"{package.region}") for package in {p.name: p for p in lots.values()}.values())[:3],
-            help="copy it beside the machine, and say so: preflight { staged = \"where, and when\" }; or take a package in its region",
+            tuple(
+                Note(head(package.place("region")), f"{package.region}")
+                for package in {p.name: p for p in lots.values()}.values()
+            )[:3],
+            help='copy it beside the machine, and say so: preflight { staged = "where, and when" }; or take a package in its region',
         )
 
 
@@ -138,9 +156,8 @@ def no_dry_run(plan: Plan) -> Iterator[Diagnostic]:
     """
     at = _preflight_line(plan.spec, "dry_run")
     if at is not None and plan.spec.used_runs():
-        yield Diagnostic(
-            "C704", at, "no dry run is required before the launch", help="write dry_run = true in preflight { }: a rehearsal takes minutes, on any cheap machine"
-        )
+        help_ = "write dry_run = true in preflight { }: a rehearsal takes minutes, on any cheap machine"
+        yield Diagnostic("C704", at, "no dry run is required before the launch", help=help_)
 
 
 @rule("C705", absence=True)
@@ -164,12 +181,18 @@ def machine_left_running(plan: Plan) -> Iterator[Diagnostic]:
     bills = f", and {listed(by_time)} {'goes' if len(by_time) == 1 else 'go'} on being billed" if by_time else ""
     if spec.shutdown is None:
         yield Diagnostic(
-            "C705", campaign_line(spec), f"nothing shuts the machine down at the end{bills}", help='add shutdown { command = "sudo poweroff" }'
+            "C705",
+            campaign_line(spec),
+            f"nothing shuts the machine down at the end{bills}",
+            help='add shutdown { command = "sudo poweroff" }',
         )
     elif spec.shutdown.when != "always" and bills:
         other = "a failure or the deadline" if spec.shutdown.when == "finished" else "the work is finished"
         yield Diagnostic(
-            "C705", head(spec.shutdown.place("when")), f"nothing shuts the machine down after {other}{bills}", help="write when = always"
+            "C705",
+            head(spec.shutdown.place("when")),
+            f"nothing shuts the machine down after {other}{bills}",
+            help="write when = always",
         )
 
 
@@ -193,7 +216,12 @@ def shutdown_from_inside_only(plan: Plan) -> Iterator[Diagnostic]:
     """
     spec = plan.spec
     shutdown = spec.shutdown
-    if shutdown is None or shutdown.elsewhere is not None or "elsewhere" in shutdown.broken or any_broken(spec, "lot", "package"):
+    if (
+        shutdown is None
+        or shutdown.elsewhere is not None
+        or "elsewhere" in shutdown.broken
+        or any_broken(spec, "lot", "package")
+    ):
         return
     lots = [(name, package) for name, package in _worked_on(spec) if billed_by_time(package)]
     if lots:

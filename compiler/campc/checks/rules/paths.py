@@ -60,7 +60,8 @@ def unsafe_path(plan: Plan) -> Iterator[Diagnostic]:
                 "C604",
                 head(node.place(word)),
                 listed([f'"{path}" {why}' for path, why in wrong]),
-                help=f'write a path relative to {base}, such as "{name}"' + (", and put the file there" if word == "files" else ""),
+                help=f'write a path relative to {base}, such as "{name}"'
+                + (", and put the file there" if word == "files" else ""),
             )
 
 
@@ -125,11 +126,23 @@ def cleanup_deletes_results(plan: Plan) -> Iterator[Diagnostic]:
         cleanup { paths = ["cache/*.pt"]; after = 0s }
     """
     spec = plan.spec
-    kept: list[tuple[str, str, Node, str]] = [(f"deliverable {d.name}", d.path, d, "path") for d in spec.deliverables.values() if d.path is not None]
+    kept: list[tuple[str, str, Node, str]] = [
+        (f"deliverable {d.name}", d.path, d, "path") for d in spec.deliverables.values() if d.path is not None
+    ]
     policies = [spec.checkpoint, *(run.checkpoint for run in spec.own_runs.values())]
-    kept += [("the checkpoints", p.to, p, "to") for p in policies if p is not None and p.to is not None and unsafe(p.to) is None]
+    kept += [
+        ("the checkpoints", p.to, p, "to")
+        for p in policies
+        if p is not None and p.to is not None and unsafe(p.to) is None
+    ]
     for cleanup in spec.cleanups:
-        hits = [(glob, what, path, node, word) for glob in cleanup.paths if unsafe(glob) is None for what, path, node, word in kept if deletes(glob, path)]
+        hits = [
+            (glob, what, path, node, word)
+            for glob in cleanup.paths
+            if unsafe(glob) is None
+            for what, path, node, word in kept
+            if deletes(glob, path)
+        ]
         if hits:
             said = [f'"{glob}" would delete {what}, "{path}"' for glob, what, path, _, _ in hits]
             shown = [*said[:3], f"{len(said) - 3} more"] if len(said) > 3 else said
@@ -158,10 +171,16 @@ def file_not_there(plan: Plan) -> Iterator[Diagnostic]:
         return
     spec = plan.spec
     wanted: list[tuple[Node, str, tuple[str, ...], str]] = [
-        (run, "script", (run.script,), "script") for run in spec.own_runs.values() if run.script is not None and run.wrote("script")
+        (run, "script", (run.script,), "script")
+        for run in spec.own_runs.values()
+        if run.script is not None and run.wrote("script")
     ]
     for corpus in spec.corpora.values():
-        wanted += [(corpus, word, (path,), f"corpus {corpus.name}") for word, path in (("path", corpus.path), ("sample", corpus.sample)) if path]
+        wanted += [
+            (corpus, word, (path,), f"corpus {corpus.name}")
+            for word, path in (("path", corpus.path), ("sample", corpus.sample))
+            if path
+        ]
     wanted.append((spec.campaign, "files", spec.campaign.files, "`files`"))
     if spec.campaign.requirements is not None:
         wanted.append((spec.campaign, "requirements", (spec.campaign.requirements,), "`requirements`"))

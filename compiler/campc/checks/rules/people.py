@@ -83,7 +83,11 @@ def _what_saves_it(plan: Plan, lot: str, gap: Interval, at_work: list[Placement]
     """The ``starts`` by which the machine needn't wait, where there is one."""
     root = at_work[0]
     while not root.fixed:
-        before = [plan.placements[n] for n in root.window.after if n in plan.placements and plan.placements[n].window.on is None]
+        before = [
+            plan.placements[n]
+            for n in root.window.after
+            if n in plan.placements and plan.placements[n].window.on is None
+        ]
         before = [p for p in before if p.end == root.start]
         if not before:
             break

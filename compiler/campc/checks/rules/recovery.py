@@ -46,7 +46,9 @@ def nothing_retrieved(plan: Plan) -> Iterator[Diagnostic]:
             continue
         lots.append(name)
         early = [p for p in home if p.window.on is not None and p.window.on.lot == name and p.start < last.end]
-        notes += [Note(head(p.window.at), f"starts at {moment(plan, p.start)}, before {last.name} ends") for p in early[:1]]
+        notes += [
+            Note(head(p.window.at), f"starts at {moment(plan, p.start)}, before {last.name} ends") for p in early[:1]
+        ]
         notes.append(Note(head(last.window.at), f"the last work on {name}, until {moment(plan, last.end)}"))
     if lots:
         yield Diagnostic(
@@ -102,7 +104,11 @@ def no_recovery_time(plan: Plan) -> Iterator[Diagnostic]:
     for lot, package in rented(spec):
         if any(_tries_a_restart(window) for window in spec.windows_on(lot.name)):
             continue
-        found = [(window, run) for window, run in executed(spec, lot.name) if window.kind == "train" and not _planned_for(run)]
+        found = [
+            (window, run)
+            for window, run in executed(spec, lot.name)
+            if window.kind == "train" and not _planned_for(run)
+        ]
         if package.interruptible:
             bare = [(window, run) for window, run in found if run.checkpoint is not None]
             at, why = lot.head, f"{lot.name} can be interrupted"
@@ -114,7 +120,10 @@ def no_recovery_time(plan: Plan) -> Iterator[Diagnostic]:
         windows = [window for window, _ in bare]
         every = bare[0][1].checkpoint
         assert every is not None
-        why = why or f"{listed([w.name for w in windows[:4]])} {'is' if len(windows) == 1 else 'are'} longer than one interval of {every.every}"
+        why = (
+            why
+            or f"{listed([w.name for w in windows[:4]])} {'is' if len(windows) == 1 else 'are'} longer than one interval of {every.every}"
+        )
         yield Diagnostic(
             "C311",
             at,
@@ -128,7 +137,9 @@ def no_recovery_time(plan: Plan) -> Iterator[Diagnostic]:
 def _tries_a_restart(window: Window) -> bool:
     """Whether a window gives time to an early checkpoint and its reload: a pilot, or one that says so by its name."""
     words = ("restart", "restore", "resume", "recover", "checkpoint")
-    return window.kind == "pilot" or (window.kind in ("setup", "evaluate", "other") and any(word in window.name.lower() for word in words))
+    return window.kind == "pilot" or (
+        window.kind in ("setup", "evaluate", "other") and any(word in window.name.lower() for word in words)
+    )
 
 
 def _planned_for(run: Run) -> bool:

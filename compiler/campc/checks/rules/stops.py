@@ -126,7 +126,9 @@ def _compares_a_metric(part: Any) -> bool:
 
 
 def _names_a_metric(part: Any) -> bool:
-    return isinstance(part, tuple) and (part[:1] in (("metric",), ("best",)) or any(_names_a_metric(inner) for inner in part))
+    return isinstance(part, tuple) and (
+        part[:1] in (("metric",), ("best",)) or any(_names_a_metric(inner) for inner in part)
+    )
 
 
 @rule("C522", absence=True)
@@ -147,7 +149,11 @@ def no_stop_on_truncation(plan: Plan) -> Iterator[Diagnostic]:
         tier essential { window reader { kind = train; on = box; takes = 10h; run = reader } }
     """
     spec = plan.spec
-    if not _applies(spec) or not spec.corpora or any("truncated_inputs" in condition.builtins for condition in _conditions(spec)):
+    if (
+        not _applies(spec)
+        or not spec.corpora
+        or any("truncated_inputs" in condition.builtins for condition in _conditions(spec))
+    ):
         return
     yield Diagnostic(
         "C522",

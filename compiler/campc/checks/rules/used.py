@@ -37,7 +37,9 @@ def never_used(plan: Plan) -> Iterator[Diagnostic]:
         return
     for name, (at, used) in spec.lets.items():
         if not used and at.source is spec.source:
-            yield Diagnostic("C212", head(at), f"let {name} is never used", help="take it away, or use it", fix=_removal(at))
+            yield Diagnostic(
+                "C212", head(at), f"let {name} is never used", help="take it away, or use it", fix=_removal(at)
+            )
     for node, message, help_ in _unused(spec):
         if node.head.source is spec.source:
             yield Diagnostic("C212", node.head, message, help=help_)
@@ -48,18 +50,30 @@ def _unused(spec: Spec) -> Iterator[tuple[Node, str, str]]:
         read = {run.corpus for run in spec.runs.values()}
         for corpus in spec.corpora.values():
             if corpus.name not in read:
-                yield corpus, f"no run reads corpus {corpus.name}", f"write corpus = {corpus.name} in the runs that read it"
+                yield (
+                    corpus,
+                    f"no run reads corpus {corpus.name}",
+                    f"write corpus = {corpus.name} in the runs that read it",
+                )
     if not any_broken(spec, "lot", "package"):
         rented = {lot.package for lot in spec.lots.values()}
         for package in spec.packages.values():
             if package.name not in rented:
-                yield package, f"no lot is of package {package.name}", f"write lot NAME {{ package = {package.name} }}, or move it into a catalog"
+                yield (
+                    package,
+                    f"no lot is of package {package.name}",
+                    f"write lot NAME {{ package = {package.name} }}, or move it into a catalog",
+                )
     if any_broken(spec, "window", "on", "run"):
         return
     occupied = {window.on.lot for window in spec.windows.values() if window.on is not None}
     for lot in spec.lots.values():
         if lot.name not in occupied:
-            yield lot, f"no window is on lot {lot.name}", f"write on = {lot.name} in the windows that it is rented for, or take it away"
+            yield (
+                lot,
+                f"no window is on lot {lot.name}",
+                f"write on = {lot.name} in the windows that it is rented for, or take it away",
+            )
     if any_broken(spec, "run", "variant_of", "from"):
         return
     needed = {window.run for window in spec.windows.values()}
@@ -67,7 +81,11 @@ def _unused(spec: Spec) -> Iterator[tuple[Node, str, str]]:
         needed |= {run.variant_of, run.from_}
     for run in spec.own_runs.values():
         if run.name not in needed:
-            yield run, f"no window executes run {run.name}", f"add window {run.name} {{ kind = train; …; run = {run.name} }}, or take it away"
+            yield (
+                run,
+                f"no window executes run {run.name}",
+                f"add window {run.name} {{ kind = train; …; run = {run.name} }}, or take it away",
+            )
 
 
 def _removal(at: Span) -> Fix | None:
