@@ -49,7 +49,7 @@ def essential_incomplete(plan: Plan) -> Iterator[Diagnostic]:
         tier = spec.tiers.get("essential")
         yield Diagnostic(
             "C504",
-            head(tier.at) if tier is not None else campaign_line(spec),
+            tier.head if tier is not None else campaign_line(spec),
             f"the essential tier lacks {listed(lacks)}",
             help=f"add {listed(adds)} to tier essential",
         )
@@ -83,7 +83,9 @@ def pilot_without_gate(plan: Plan) -> Iterator[Diagnostic]:
         if window.kind == "pilot" and not stand_behind & {window.name, *_following(spec, window.name)}:
             run = spec.run_of(window)
             metric = run.metrics[0] if run is not None and run.metrics else "loss"
-            example = f"when = {window.run or 'RUN'}.{metric} < …; otherwise = reduce; drops = exploratory"
+            optional = next((tier for tier in ("exploratory", "useful") if tier in spec.tiers), None)
+            then = f"reduce; drops = {optional}" if optional is not None else "stop"
+            example = f"when = {window.run or 'RUN'}.{metric} < …; otherwise = {then}"
             yield Diagnostic(
                 "C505",
                 head(window.at),

@@ -16,7 +16,7 @@ from campc.schema.spec import Spec
 from campc.schema.work import Run
 
 _ACCEPT = {
-    "predictions": "rows > 0 and missing_ids == 0", "analysis": "bytes > 0", "model": "bytes > 0", "adapter": "files > 0", "raw": "files > 0",
+    "predictions": "rows > 0", "analysis": "bytes > 0", "model": "bytes > 0", "adapter": "files > 0", "raw": "files > 0",
     "other": "bytes > 0",
 }  # fmt: skip
 
@@ -46,8 +46,15 @@ def deliverable_without_acceptance(plan: Plan) -> Iterator[Diagnostic]:
                 "C601",
                 deliverable.head,
                 f"nothing says when {deliverable.name} is accepted: any file that isn't empty would do",
-                help=f"add accept = {_ACCEPT.get(deliverable.kind, 'bytes > 0')}",
+                help=f"add accept = {_acceptance(spec, deliverable)}",
             )
+
+
+def _acceptance(spec: Spec, deliverable: Deliverable) -> str:
+    runs = [spec.runs[name] for name in deliverable.of if name in spec.runs]
+    has_ids = any(run.corpus in spec.corpora and spec.corpora[run.corpus].ids for run in runs if run.corpus is not None)
+    whole = " and missing_ids == 0" if deliverable.kind == "predictions" and has_ids else ""
+    return _ACCEPT.get(deliverable.kind, "bytes > 0") + whole
 
 
 @rule("C602")

@@ -59,7 +59,9 @@ def no_control(plan: Plan) -> Iterator[Diagnostic]:
         {run.variant_of for run in used.values() if run.variant_of is not None and run.variant_of not in used}
     )
     if parents:
-        help_ = f"add a window that executes {listed(parents)}, which they vary"
+        help_ = (
+            f"add a window with run = {parents[0]}, which {listed(list(used))} {'varies' if len(used) == 1 else 'vary'}"
+        )
     else:
         help_ = f"write role = control in the run that the others are compared with, or add one: run control {{ script = … }}; here run: {', '.join(used)}"
     yield Diagnostic(

@@ -165,7 +165,7 @@ def _costs(spec: Spec, policy: Checkpoint, run: Run, row: CheckpointRow) -> str:
         again = length / row.mean_time_between * (every / 2 + restore)
         return f"{_hours(writes + again)}{_worth(sold, writes + again)}"
 
-    now = f"every = {compact_duration(best)} loses about {loss(best)} of {run.name}'s {format_duration(length)}, as it stands {loss(row.every)}"
+    now = f"every = {compact_duration(best)} loses about {loss(best)} of {run.name}'s {format_duration(length)}; as it is, {loss(row.every)}"
     limit = policy.may_lose
     return now + (f"; `may_lose` allows {limit}" if limit is not None and limit.seconds < best else "")
 

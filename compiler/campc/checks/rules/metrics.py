@@ -108,24 +108,29 @@ def _reported(code: str, node: Node, word: str, said: str, wrong: list[MetricUse
     else:
         whose = listed(names) if len(names) <= 4 else f"the {len(names)} runs"
         message = f"{said}, and {whose} report only {listed(known)}"
-    guesses = {use.metric: closest(use.metric, known) for use in wrong}
-    edits: list[Edit] = []
-    for use in wrong:
-        guess = guesses[use.metric]
-        if guess is not None:
-            edits.append(Edit(use.at.source.span(use.at.end - len(use.metric), use.at.end), guess))
-    fix = (
-        Fix(f"write {listed([g for g in dict.fromkeys(guesses.values()) if g is not None])}", tuple(edits))
-        if len(edits) == len(wrong)
-        else None
-    )
-    if fix is not None:
-        help_ = f"did you mean {listed([g for g in dict.fromkeys(guesses.values()) if g is not None])}?"
-    else:
-        help_ = (
-            f"add it to the run's metrics, if the script reports it: metrics = [{', '.join([*known, wrong[0].metric])}]"
+    guesses = {use.metric: _meant(use.metric, known) for use in wrong}
+    meant = {metric: guess for metric, guess in guesses.items() if guess is not None}
+    unknown = [metric for metric in guesses if metric not in meant]
+    helps = [f"did you mean {listed(list(dict.fromkeys(meant.values())))}?"] if meant else []
+    if unknown:
+        helps.append(
+            f"add {listed(unknown)} to `metrics`, if the script reports it: metrics = [{', '.join([*known, *unknown])}]"
         )
+    fix = None
+    if not unknown:
+        edits = [Edit(use.at.source.span(use.at.end - len(use.metric), use.at.end), meant[use.metric]) for use in wrong]
+        fix = Fix(f"write {listed(list(dict.fromkeys(meant.values())))}", tuple(edits))
     at = node.place(word)
     primary: Span = wrong[0].at if wrong[0].at.line == at.line else head(at)
     notes = [Note(run.place("metrics"), "reports these") for run in runs if run.wrote("metrics")]
-    return Diagnostic(code, primary, message, tuple(notes[:3]), help=help_, fix=fix)
+    return Diagnostic(code, primary, message, tuple(notes[:3]), help=" ".join(helps), fix=fix)
+
+
+def _meant(metric: str, known: list[str]) -> str | None:
+    """The known metric that a misspelt one is nearest to, as a whole or by its last part."""
+    last = {name.rpartition(".")[2]: name for name in reversed(known)}
+    guess = closest(metric, known)
+    if guess is None and "." not in metric:
+        part = metric if metric in last else closest(metric, list(last))
+        guess = last[part] if part is not None else None
+    return guess

@@ -37,6 +37,7 @@ def needless_nodes(plan: Plan) -> Iterator[Diagnostic]:
         tier essential { window large { kind = train; on = wide; takes = 10h; run = large } }
     """
     spec = plan.spec
+    seen: set[tuple[str, str]] = set()
     for window in spec.windows.values():
         run, package = spec.run_of(window), spec.package_of(spec.lot_of(window))
         if (
@@ -51,7 +52,8 @@ def needless_nodes(plan: Plan) -> Iterator[Diagnostic]:
         if run.gpus <= each or run.gpus > package.gpus:
             continue
         holding = [p for p in spec.packages.values() if p.nodes == 1 and p.gpus >= run.gpus and _holds(p, run, package)]
-        if holding:
+        if holding and (run.name, package.name) not in seen:
+            seen.add((run.name, package.name))
             best = min(holding, key=lambda p: (same_model(p.gpu or "") != same_model(package.gpu or ""), p.gpus))
             yield Diagnostic(
                 "C314",

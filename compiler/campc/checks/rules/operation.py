@@ -31,6 +31,10 @@ def _preflight_line(spec: Spec, word: str) -> Span | None:
     return head(spec.preflight.place(word))
 
 
+def _to_preflight(spec: Spec, attribute: str) -> str:
+    return f"add {attribute}" if spec.preflight is not None else f"add preflight {{ {attribute} }}"
+
+
 def _machines(spec: Spec) -> str:
     packages = {package.name: package for _, package in _worked_on(spec)}.values()
     said = [f"{p.gpus} × {p.gpu or 'GPU'}{f' in {p.region}' if p.region is not None else ''}" for p in packages]
@@ -57,7 +61,7 @@ def quota_not_confirmed(plan: Plan) -> Iterator[Diagnostic]:
             "C701",
             at,
             f"no quota is confirmed for {_machines(plan.spec)}",
-            help=f'add quota = "{example}" to preflight {{ }}',
+            help=_to_preflight(plan.spec, f'quota = "{example}"'),
         )
 
 
@@ -81,7 +85,7 @@ def capacity_not_confirmed(plan: Plan) -> Iterator[Diagnostic]:
             "C702",
             at,
             f"no capacity is confirmed for {_machines(plan.spec)}",
-            help=f'add capacity = "{example}" to preflight {{ }}',
+            help=_to_preflight(plan.spec, f'capacity = "{example}"'),
         )
 
 
@@ -156,7 +160,7 @@ def no_dry_run(plan: Plan) -> Iterator[Diagnostic]:
     """
     at = _preflight_line(plan.spec, "dry_run")
     if at is not None and plan.spec.used_runs():
-        help_ = "write dry_run = true in preflight { }: a rehearsal takes minutes, on any cheap machine"
+        help_ = f"{_to_preflight(plan.spec, 'dry_run = true')}: a rehearsal takes minutes, on any cheap machine"
         yield Diagnostic("C704", at, "no dry run is required before the launch", help=help_)
 
 

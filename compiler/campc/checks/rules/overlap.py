@@ -68,13 +68,10 @@ def _says_so_already(plan: Plan, conflict: Conflict) -> bool:
 def _where_it_fits(plan: Plan, window: Placement) -> str:
     assert window.window.on is not None
     lot = window.window.on.lot
-    begin = max(
-        [plan.accounts[lot].start, *(plan.placements[n].end for n in window.window.after if n in plan.placements)]
-    )
+    begin = max([plan.accounts[lot].start, *(plan.placements[n].end for n in window.window.after if n in plan.placements)])
     begin = max(begin, window.start)
     taken = sorted(
-        (p.interval for p in plan.placements.values() if p.name != window.name and set(p.gpus) & set(window.gpus)),
-        key=lambda i: i.start,
+        (p.interval for p in plan.placements.values() if p.name != window.name and set(p.gpus) & set(window.gpus)), key=lambda i: i.start
     )
     for interval in taken:
         if interval.start < begin + window.interval.length and interval.end > begin:
@@ -139,11 +136,7 @@ def before_dependency(plan: Plan) -> Iterator[Diagnostic]:
     for placement in plan.placements.values():
         if not placement.fixed:
             continue
-        late = [
-            plan.placements[n]
-            for n in placement.window.after
-            if n in plan.placements and plan.placements[n].end > placement.start
-        ]
+        late = [plan.placements[n] for n in placement.window.after if n in plan.placements and plan.placements[n].end > placement.start]
         if not late:
             continue
         latest = max(late, key=lambda p: p.end)

@@ -189,9 +189,10 @@ def file_not_there(plan: Plan) -> Iterator[Diagnostic]:
         absent = [path for path in paths if "://" not in path and not plan.exists(source, path)]
         if absent:
             shown = listed([f'"{path}"' for path in absent])
+            verb = "is" if len(absent) == 1 else "are"
             yield Diagnostic(
                 "C608",
                 head(node.place(word)),
-                f"{shown} of {what} {'is' if len(absent) == 1 else 'are'} not there",
+                f"{what}: {shown} {verb} not there",
                 help="a path is relative to the file that names it; put the file there, or mend the path",
             )

@@ -88,7 +88,9 @@ def no_stop_on_lost_recovery(plan: Plan) -> Iterator[Diagnostic]:
             "C512",
             campaign_line(spec),
             f"{listed(names)} can be interrupted, and no stop rule ends a run that has lost its recovery point",
-            tuple(Note(package.place("interruptible"), "it can be interrupted") for _, package in lots[:2]),
+            tuple(dict.fromkeys(Note(package.place("interruptible"), "it can be interrupted") for _, package in lots))[
+                :2
+            ],
             help='add stop unsaved { when = checkpoint_age > 1h; because = "…" }',
         )
 
