@@ -121,7 +121,7 @@ def _joined(first: Diagnostic, second: Diagnostic) -> Diagnostic:
         first,
         message=f"{first.message}; {second.message}",
         related=tuple(dict.fromkeys((*first.related, *second.related))),
-        help="; ".join(helps) or None,
+        help="; ".join(helps).replace("?; ", "? ") or None,
         fix=first.fix or second.fix,
         label=None,
     )

@@ -117,7 +117,7 @@ def _reported(code: str, node: Node, word: str, said: str, wrong: list[MetricUse
             f"add {listed(unknown)} to `metrics`, if the script reports it: metrics = [{', '.join([*known, *unknown])}]"
         )
     fix = None
-    if not unknown:
+    if not unknown and all(use.at.text.endswith(use.metric) for use in wrong):
         edits = [Edit(use.at.source.span(use.at.end - len(use.metric), use.at.end), meant[use.metric]) for use in wrong]
         fix = Fix(f"write {listed(list(dict.fromkeys(meant.values())))}", tuple(edits))
     at = node.place(word)
