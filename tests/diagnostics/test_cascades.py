@@ -10,8 +10,13 @@ from .compiling import compile_text
 SOUND = (Path(__file__).parent / "sound.campaign").read_text(encoding="utf-8")
 LINES = SOUND.splitlines()
 ATTRIBUTES = [n for n, line in enumerate(LINES) if re.match(r" +\w+ *= ", line)]
-# What follows from the absence of these is said by a code of their own, not as a consequence.
 WRONG_VALUES = {"unreadable": "@", "unknown": "nothing_of_that_name", "wrong type": "1 per 3h"}
+RIGHT = {
+    ("1 per 3h", "interruptions"),
+    ("nothing_of_that_name", "metrics"),
+    ("nothing_of_that_name", "keep_best"),
+}
+"""Where such a value is one that can stand there."""
 
 
 def said(text: str) -> list[str]:
@@ -26,20 +31,20 @@ def test_nothing_is_wrong_with_the_sound_one() -> None:
 @pytest.mark.parametrize("number", ATTRIBUTES, ids=lambda n: f"{n + 1}-{LINES[n].split()[0]}")
 def test_a_broken_attribute_is_one_fault(number: int, wrong: str) -> None:
     name = LINES[number].partition("=")[0]
-    if wrong == "1 per 3h" and name.strip() == "interruptions":
+    if (wrong, name.strip()) in RIGHT:
         return
     lines = [*LINES[:number], f"{name}= {wrong}", *LINES[number + 1 :]]
     found = said("\n".join(lines) + "\n")
     assert len(found) == 1, "\n".join(found)
-    assert re.match(rf"C[12]\d\d {number + 1}:", found[0]) or name.strip() in ("when", "accept", "enough"), found
+    assert re.match(rf"C[12]\d\d {number + 1}:", found[0]), found
 
 
 @pytest.mark.parametrize("number", ATTRIBUTES, ids=lambda n: f"{n + 1}-{LINES[n].split()[0]}")
 def test_a_misspelt_attribute_is_one_fault(number: int) -> None:
     """Its name with two letters exchanged: the author meant it, so it counts as written."""
     name = LINES[number].split()[0]
-    if len(name) < 4:
-        return
+    if len(name) < 4 or "= +" in LINES[number]:
+        return  # an offset is a value of `starts` alone
     exchanged = name[:-2] + name[-1] + name[-2]
     if exchanged == name:
         exchanged = name + name[-1]

@@ -3,7 +3,7 @@
 import pytest
 
 from campc.checks.examples import complete
-from campc.checks.explain import code_named, explain, overview, pages
+from campc.checks.explain import code_named, explain_code, overview, pages
 from campc.codes import CODES
 
 from .compiling import compile_text
@@ -47,7 +47,7 @@ def test_a_page_says_why(code: str) -> None:
     page = pages()[code]
     assert page.title.endswith(".")
     assert len(page.why) > 60, "a page says why it matters"
-    text = explain(CODES[code])
+    text = explain_code(CODES[code])
     assert code in text and page.title in text
     assert all(len(line) <= 160 for line in text.splitlines())
 

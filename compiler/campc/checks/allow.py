@@ -34,6 +34,11 @@ def apply_allowances(spec: Spec, diagnostics: Iterable[Diagnostic]) -> tuple[lis
     for allowance in spec.allowances:
         if allowance not in used and allowance.at.source is spec.source:
             kept.append(
-                Diagnostic("C214", allowance.at, f"this allows {allowance.code}, and nothing there is warned of with that code", help="take it away")
+                Diagnostic(
+                    "C214",
+                    allowance.at,
+                    f"this allows {allowance.code}, and nothing there is warned of with that code",
+                    help="take it away",
+                )
             )
     return kept, allowed

@@ -26,7 +26,7 @@ def code_named(text: str) -> CodeInfo | None:
     return None
 
 
-def explain(info: CodeInfo) -> str:
+def explain_code(info: CodeInfo) -> str:
     """A code's page as text: what is wrong, why it matters, a bad and a good example, how to allow it."""
     page = pages()[info.code]
     article = (

@@ -35,6 +35,11 @@ def any_broken(spec: Spec, kind: str, *attributes: str) -> bool:
     return lost or any(node.broken & set(attributes) for node in group.values())
 
 
+def clock_unknown(spec: Spec) -> bool:
+    """Whether something that the places of windows in time rest on could not be read."""
+    return bool(spec.campaign.broken & {"starts", "timezone"}) or any_broken(spec, "lot", "starts", "package")
+
+
 def executed(spec: Spec, lot: str) -> Iterator[tuple[Window, Run]]:
     """The windows on a lot that execute a run, with the run."""
     for window in spec.windows_on(lot):

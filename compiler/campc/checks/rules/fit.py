@@ -49,7 +49,9 @@ def overrun(plan: Plan) -> Iterator[Diagnostic]:
         drop = smallest_drop(plan, account)
         if drop:
             advice.append(f"dropping {listed(drop)} would make it fit")
-        covering = [row for row in plan.packages if row.covers and row.price is not None and row.package != account.package]
+        covering = [
+            row for row in plan.packages if row.covers and row.price is not None and row.package != account.package
+        ]
         if covering:
             best = min(covering, key=lambda row: row.price.amount if row.price is not None else Fraction(0))
             rest = "" if best.uncommitted is None else f" and leave {format_duration(best.uncommitted)} free"
@@ -77,11 +79,20 @@ def smallest_drop(plan: Plan, account: Account) -> list[str]:
     def end_without(names: list[str]) -> Fraction:
         kept = without(windows, names)
         placed = place(attrs.evolve(spec, windows=kept), terms, plan.start)
-        return max((p.interval.end for p in placed.values() if p.window.on is not None and p.window.on.lot == account.lot), default=account.start)
+        return max(
+            (p.interval.end for p in placed.values() if p.window.on is not None and p.window.on.lot == account.lot),
+            default=account.start,
+        )
 
     for tier in reversed(TIERS):
-        candidates = [w for w in windows.values() if w.tier == tier and w.on is not None and w.on.lot == account.lot and not w.last]
-        candidates = [w for w in candidates if tier != "essential" or w.kind in ("train", "rerun", "infer", "evaluate", "other")]
+        candidates = [
+            w
+            for w in windows.values()
+            if w.tier == tier and w.on is not None and w.on.lot == account.lot and not w.last
+        ]
+        candidates = [
+            w for w in candidates if tier != "essential" or w.kind in ("train", "rerun", "infer", "evaluate", "other")
+        ]
         if len(candidates) > 40:
             candidates = sorted(candidates, key=lambda w: -(w.takes.likely.seconds if w.takes else 0))[:40]
         while candidates:
@@ -89,7 +100,9 @@ def smallest_drop(plan: Plan, account: Account) -> list[str]:
             fitting = [item for item in ends if item[0] <= limit]
             if fitting:
                 # Of those that suffice, the one that costs the least work: the shortest.
-                chosen = min(fitting, key=lambda item: (item[2].takes.likely.seconds if item[2].takes else Fraction(0), -item[1]))
+                chosen = min(
+                    fitting, key=lambda item: (item[2].takes.likely.seconds if item[2].takes else Fraction(0), -item[1])
+                )
                 return [*dropped, chosen[2].name]
             end, _, best = min(ends, key=lambda item: (item[0], -item[1]))
             if end >= end_without(dropped):
@@ -116,7 +129,9 @@ def without(windows: dict[str, Window], names: list[str]) -> dict[str, Window]:
                 gone.add(window.name)
                 changed = True
     return {
-        name: attrs.evolve(window, after=tuple(n for n in window.after if n not in gone)) for name, window in windows.items() if name not in gone
+        name: attrs.evolve(window, after=tuple(n for n in window.after if n not in gone))
+        for name, window in windows.items()
+        if name not in gone
     }
 
 
@@ -166,7 +181,8 @@ def pessimistic(plan: Plan) -> Iterator[Diagnostic]:
         return
     terms = {name: lot_term(spec, lot, plan.start) for name, lot in spec.lots.items()}
     high = {
-        name: attrs.evolve(w, takes=Range(w.takes.high, w.takes.high, w.takes.high)) if w.takes is not None else w for name, w in spec.windows.items()
+        name: attrs.evolve(w, takes=Range(w.takes.high, w.takes.high, w.takes.high)) if w.takes is not None else w
+        for name, w in spec.windows.items()
     }
     placed = place(attrs.evolve(spec, windows=high), terms, plan.start)
     for account in plan.accounts.values():

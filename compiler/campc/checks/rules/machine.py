@@ -28,7 +28,11 @@ def after_lower_tier(plan: Plan) -> Iterator[Diagnostic]:
     """
     spec = plan.spec
     for window in spec.windows.values():
-        lower = [spec.windows[n] for n in window.after if n in spec.windows and TIERS.index(spec.windows[n].tier) > TIERS.index(window.tier)]
+        lower = [
+            spec.windows[n]
+            for n in window.after
+            if n in spec.windows and TIERS.index(spec.windows[n].tier) > TIERS.index(window.tier)
+        ]
         if lower:
             names = listed([f"{w.name}, which is {w.tier}" for w in lower])
             yield Diagnostic(
@@ -62,12 +66,21 @@ def run_too_large(plan: Plan) -> Iterator[Diagnostic]:
             continue
         problems: list[str] = []
         notes: list[Note] = []
-        offered = package.gpus if window.on.low is None or window.on.high is None else window.on.high - window.on.low + 1
+        offered = (
+            package.gpus if window.on.low is None or window.on.high is None else window.on.high - window.on.low + 1
+        )
         if run.memory is not None and package.memory is not None and run.memory.bytes > package.memory.bytes:
             over = type(run.memory)(run.memory.bytes - package.memory.bytes)
-            problems.append(f"{run.memory} of memory on one GPU, and {package.gpu} in {lot.name} has {package.memory}: {over} too much")
+            problems.append(
+                f"{run.memory} of memory on one GPU, and {package.gpu} in {lot.name} has {package.memory}: {over} too much"
+            )
             notes.append(Note(package.place("memory"), f"{package.memory} each"))
-        if "gpus" not in run.broken and "gpus" not in package.broken and run.gpus > offered and (window.on.high is None or window.on.high < package.gpus):
+        if (
+            "gpus" not in run.broken
+            and "gpus" not in package.broken
+            and run.gpus > offered
+            and (window.on.high is None or window.on.high < package.gpus)
+        ):
             has = f"{window.on} is {offered} GPU{'s' if offered > 1 else ''}"
             problems.append(f"{run.gpus} GPUs, and {has}: {run.gpus - offered} missing")
             notes.append(Note(package.place("gpus"), f"{package.gpus} in one lot"))
@@ -78,7 +91,8 @@ def run_too_large(plan: Plan) -> Iterator[Diagnostic]:
                 head(window.at),
                 f"run {run.name} needs {'; and '.join(problems)}",
                 tuple(notes),
-                help=_larger(plan, run.name, lot.name) + ("; lots are separate machines and don't merge their memories" if several else ""),
+                help=_larger(plan, run.name, lot.name)
+                + ("; lots are separate machines and don't merge their memories" if several else ""),
             )
 
 
@@ -87,7 +101,9 @@ def _larger(plan: Plan, run_name: str, lot_name: str) -> str:
     fitting = [
         p
         for p in plan.spec.packages.values()
-        if p.gpus >= run.gpus and (run.memory is None or (p.memory is not None and p.memory.bytes >= run.memory.bytes)) and p.price is not None
+        if p.gpus >= run.gpus
+        and (run.memory is None or (p.memory is not None and p.memory.bytes >= run.memory.bytes))
+        and p.price is not None
     ]
     if fitting:
         return f"package {fitting[0].name} ({fitting[0].gpus} × {fitting[0].gpu}, {fitting[0].price}) would hold it"
@@ -116,7 +132,10 @@ def incomplete_gpu_window(plan: Plan) -> Iterator[Diagnostic]:
         ]
         if missing:
             lots, runs = list(plan.spec.lots), list(plan.spec.runs)
-            examples = {"on": lots[0] if lots else "LOT", "run": window.name if window.name in runs else runs[0] if runs else "RUN"}
+            examples = {
+                "on": lots[0] if lots else "LOT",
+                "run": window.name if window.name in runs else runs[0] if runs else "RUN",
+            }
             yield Diagnostic(
                 "C312",
                 head(window.at),

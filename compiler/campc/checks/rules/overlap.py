@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
+from campc.checks.facts import clock_unknown
 from campc.checks.registry import rule
 from campc.checks.words import gpu_names, head, moment
 from campc.diagnostic import Diagnostic, Note
@@ -68,10 +69,13 @@ def _says_so_already(plan: Plan, conflict: Conflict) -> bool:
 def _where_it_fits(plan: Plan, window: Placement) -> str:
     assert window.window.on is not None
     lot = window.window.on.lot
-    begin = max([plan.accounts[lot].start, *(plan.placements[n].end for n in window.window.after if n in plan.placements)])
+    begin = max(
+        [plan.accounts[lot].start, *(plan.placements[n].end for n in window.window.after if n in plan.placements)]
+    )
     begin = max(begin, window.start)
     taken = sorted(
-        (p.interval for p in plan.placements.values() if p.name != window.name and set(p.gpus) & set(window.gpus)), key=lambda i: i.start
+        (p.interval for p in plan.placements.values() if p.name != window.name and set(p.gpus) & set(window.gpus)),
+        key=lambda i: i.start,
     )
     for interval in taken:
         if interval.start < begin + window.interval.length and interval.end > begin:
@@ -99,6 +103,8 @@ def before_lot(plan: Plan) -> Iterator[Diagnostic]:
           window control { kind = train; on = box; takes = 10h; starts = +0h; run = control }
         }
     """
+    if clock_unknown(plan.spec):
+        return
     for placement in plan.placements.values():
         on = placement.window.on
         if on is None or not placement.fixed or on.lot not in plan.accounts:
@@ -133,10 +139,16 @@ def before_dependency(plan: Plan) -> Iterator[Diagnostic]:
           window report  { kind = review; takes = 1h; after = control }
         }
     """
+    if clock_unknown(plan.spec):
+        return
     for placement in plan.placements.values():
         if not placement.fixed:
             continue
-        late = [plan.placements[n] for n in placement.window.after if n in plan.placements and plan.placements[n].end > placement.start]
+        late = [
+            plan.placements[n]
+            for n in placement.window.after
+            if n in plan.placements and plan.placements[n].end > placement.start
+        ]
         if not late:
             continue
         latest = max(late, key=lambda p: p.end)

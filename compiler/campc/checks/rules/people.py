@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
+from campc.checks.facts import any_broken, clock_unknown
 from campc.checks.registry import rule
 from campc.checks.words import head, listed, moment
 from campc.diagnostic import Diagnostic, Note
@@ -30,6 +31,8 @@ def idle_while_people_work(plan: Plan) -> Iterator[Diagnostic]:
           window control { kind = train; on = box; takes = 10h; after = prepare; run = control }
         }
     """
+    if clock_unknown(plan.spec) or any_broken(plan.spec, "window", "on", "starts", "takes", "after"):
+        return
     found: dict[str, list[tuple[str, Interval, list[Placement]]]] = {}
     people = [p for p in plan.placements.values() if p.window.on is None and p.interval.length > 0]
     for name, account in plan.accounts.items():
@@ -118,7 +121,7 @@ def after_deadline(plan: Plan) -> Iterator[Diagnostic]:
     """
     spec = plan.spec
     deadline = spec.campaign.deadline
-    if deadline is None or plan.start is None:
+    if deadline is None or plan.start is None or clock_unknown(spec):
         return
     needed = [p for p in plan.placements.values() if p.window.tier == "essential"] or list(plan.placements.values())
     last = max(needed, key=lambda p: p.end, default=None)

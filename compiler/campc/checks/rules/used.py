@@ -35,8 +35,10 @@ def never_used(plan: Plan) -> Iterator[Diagnostic]:
     spec = plan.spec
     if not spec.declared:
         return
+    # A value that could not be read may have been the one that uses it.
+    readable = not spec.faulty and not any(node.broken for node in spec.blocks())
     for name, (at, used) in spec.lets.items():
-        if not used and at.source is spec.source:
+        if readable and not used and at.source is spec.source:
             yield Diagnostic(
                 "C212", head(at), f"let {name} is never used", help="take it away, or use it", fix=_removal(at)
             )
