@@ -165,6 +165,6 @@ preflight {{
   dry_run      = true
 }}
 
-{allow("C706", "the vendor's command that releases a machine goes here, as elsewhere") if a.price is None else ""}\
+{allow("C706", "the vendor's command that releases a machine goes here, as elsewhere") if terms.price is None else ""}\
 shutdown {{ command = "sudo shutdown -h now" }}
 """
