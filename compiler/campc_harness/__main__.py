@@ -42,6 +42,7 @@ def parser() -> argparse.ArgumentParser:
     run = command("run", "launch the lot, or go on with it (the default)")
     run.add_argument("--foreground", action="store_true", help="stay attached to this terminal until the end")
     run.add_argument("--keep-machine", action="store_true", help="never shut the machine down")
+    run.add_argument("--fresh", action="store_true", help="don't go on from a record that lies beside the checkpoints")
     run.add_argument("--anyway", action="store_true", help="launch although the preflight found errors")
     command("preflight", "look at everything that can be known before the first paid hour")
     command("rehearse", "the dry run of every run, with measured sizes and times")
@@ -66,6 +67,7 @@ def parser() -> argparse.ArgumentParser:
     launch = commands.add_parser("_launch", parents=[shared])
     launch.add_argument("--keep-machine", action="store_true")
     launch.add_argument("--restart", action="store_true")
+    commands.add_parser("_mirror", parents=[shared])
     do = commands.add_parser("_do", parents=[shared])
     do.add_argument("window")
     return top

@@ -12,11 +12,11 @@ from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
-from campc_harness import finish, keeper, preflight, rehearse, show, status
+from campc_harness import finish, keeper, mirror, preflight, rehearse, show, status
 from campc_harness.actions import homes, pack_and_copy, perform
 from campc_harness.bundle import Bundle, open_bundle, write_json
+from campc_harness.copying import CopyError
 from campc_harness.exits import DONE, MISCONFIGURED
-from campc_harness.gates import RESULTS
 from campc_harness.launcher import STOP_FILE, Launcher, Options
 from campc_harness.ledger import Ledger
 from campc_harness.plan import PlanError
@@ -37,6 +37,9 @@ def run(arguments: Arguments) -> int:
         pid = keeper.holder(lock)
         if pid is not None:
             raise keeper.Busy(f"this lot is being run already, by process {pid}: see ./launch.sh status")
+    adopted = 0 if arguments.fresh else mirror.adopt(bundle)
+    if adopted:
+        print(f"goes on from the record beside the checkpoints: {adopted} records of an earlier machine")
     if bundle.plan.preflight and bundle.plan.preflight.dry_run:
         machine = rehearse.passed_before(bundle)
         if machine is None:
@@ -66,14 +69,24 @@ def launch(arguments: Arguments) -> int:
     bundle = bundle_of(arguments)
     try:
         with keeper.locked(keeper.launcher_lock(bundle)):
-            launcher = Launcher(bundle, Options(arguments.restart, _say))
+            launcher = Launcher(bundle, Options(arguments.restart, arguments.keep_machine, _say))
             code = launcher.run()
-            return finish.finish(launcher, code, arguments.keep_machine)
+            return finish.finish(launcher, code)
     except keeper.Busy:
         raise
     except Exception:
         traceback.print_exc()
         return keeper.BROKEN
+
+
+def mirror_(arguments: Arguments) -> int:
+    """Mirror the record and the heartbeat beside the checkpoints."""
+    try:
+        mirror.put(bundle_of(arguments))
+    except CopyError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return DONE
 
 
 def do(arguments: Arguments) -> int:
@@ -234,5 +247,5 @@ COMMANDS: dict[str, Callable[[Arguments], int]] = {
     "ledger": ledger,
     "_launch": launch,
     "_do": do,
+    "_mirror": mirror_,
 }
-GATE_RESULTS = RESULTS

@@ -14,7 +14,8 @@ from datetime import datetime
 from campc_harness import agenda, clock, gates, processes, spend
 from campc_harness.bundle import OWNER, Bundle, read_json, setting, write_json
 from campc_harness.exits import DEADLINE, DONE, INTERRUPTED, MISCONFIGURED, STOPPED
-from campc_harness.ledger import Ledger, read
+from campc_harness.ledger import Ledger, Record, read
+from campc_harness.mirror import Mirror
 from campc_harness.notify import Notifier
 from campc_harness.plan import Gate, Identity, Window
 from campc_harness.progress import Progress, Tail
@@ -34,6 +35,7 @@ class Options:
     """How a launch was asked for: `restart` after its supervisor was lost, `say` prints one line for people."""
 
     restart: bool = False
+    keep_machine: bool = False
     say: Callable[[str], None] = print
 
 
@@ -47,6 +49,11 @@ class Launcher:
         self.ledger = Ledger(bundle.ledger, bundle.lot.name, bundle.machine, self.redactor.text)
         self.tasks: list[Task] = []
         self.interrupted: str | None = None
+        self.keep_machine = options.keep_machine
+        self.mirror = Mirror(
+            bundle, {"lot": bundle.lot.name, "plan_hash": bundle.plan.plan_hash, "keep": options.keep_machine}
+        )
+        self._mirror_soon = False
         self._say = options.say
         self._restart = options.restart
         self._tail = Tail(bundle.ledger)
@@ -59,7 +66,7 @@ class Launcher:
         self._host = Host(bundle, self.ledger, self.redactor, lambda: self.progress, self._deadline, self._number)
         self._watcher = Watcher(self)
         self.notifier = Notifier(self.plan.notify, bundle.root, bundle.environment())
-        self.ledger.listen(self.notifier.tell)
+        self.ledger.listen(self._heard)
 
     @property
     def progress(self) -> Progress:
@@ -77,7 +84,7 @@ class Launcher:
             while not self._tick():
                 self._wait(selector)
         self.ledger.sync()
-        return self._code()
+        return self.code()
 
     def left(self) -> float | None:
         """Seconds until the lot's usable end, or until the budget is spent; None where there is no such end."""
@@ -159,6 +166,10 @@ class Launcher:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.bundle.state / STOP_FILE)
 
+    def _heard(self, record: Record) -> None:
+        self.notifier.tell(record)
+        self._mirror_soon = self._mirror_soon or record.event not in ("metric", "watch")
+
     def _note(self, reason: str, text: str) -> None:
         self.ledger.append("note", reason=reason, text=text)
         self._say(text)
@@ -175,6 +186,7 @@ class Launcher:
             if task.outcome == "interrupted" and self.interrupted is None:
                 self.interrupted = task.reason or "interrupted"
         self._watcher.tick()
+        self._mirror()
         if not self.interrupted:
             self._gates()
             self._give_up()
@@ -318,6 +330,14 @@ class Launcher:
     def _number(self, window: Window, identity: Identity | None) -> int:
         return self.progress.attempts.get(window.name, 0) + 1
 
+    def _mirror(self) -> None:
+        """Keep what lies beside the checkpoints current: soon where something other than a measurement was recorded."""
+        if self.mirror.tick(self._mirror_soon, usable_end=self.usable_end(), state="running"):
+            self._mirror_soon = False
+        if self.mirror.trouble:
+            self._note("mirror", self.mirror.trouble)
+            self.mirror.trouble = None
+
     def _clock(self) -> None:
         now = clock.read()
         ahead = clock.jump(self._reading, now)
@@ -368,7 +388,8 @@ class Launcher:
         with contextlib.suppress(OSError):
             write_json(self.bundle.state / LIVE_FILE, self._watcher.picture())
 
-    def _code(self) -> int:
+    def code(self) -> int:
+        """The exit code: that of the worst end of a window."""
         if self.interrupted:
             return INTERRUPTED
         outcomes = {self.progress.window(window.name).outcome for window in self.bundle.windows}
