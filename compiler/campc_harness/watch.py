@@ -36,7 +36,7 @@ class Watcher:
             return
         self._at = now
         launcher = self._launcher
-        spent = spend.spent(launcher.plan, launcher.bundle.lot, launcher.progress, launcher.elapsed())
+        spent = spend.spent(launcher.plan, launcher.bundle.lot, launcher.progress, launcher.horizon.elapsed())
         self._facts = {
             "spend": spent,
             "gpu_utilisation": None if launcher.bundle.cpu else gpu.utilisation(),
@@ -65,7 +65,7 @@ class Watcher:
                     "devices": recorder.devices if recorder else {},
                 }
             )
-        left = launcher.left()
+        left = launcher.horizon.left()
         return {
             "time": time.time(),
             "pid": os.getpid(),
