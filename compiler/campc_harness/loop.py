@@ -25,7 +25,7 @@ class Loop:
 
     def __init__(self, session: Session, total: int, *, lockstep: bool = True) -> None:
         self._session = session
-        self.total = session.limited(total)
+        self.total = session.rehearsal.limited(total)
         self.lockstep = lockstep
         self.step = 0
         self.open = False
@@ -205,7 +205,7 @@ class Batches(Loop):
         begun = time.perf_counter()
         self._current = next(self._dealt)
         self._session.waited(time.perf_counter() - begun)
-        if self._session.recorder is not None:
+        if self._session.rehearsal.active:
             self._seen.append(self._current)
         return self.step + 1, self._current.batch
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -15,14 +14,15 @@ from typing import Any
 import torch
 
 from campc_harness import context as contexts
-from campc_harness import exits, rng
+from campc_harness import ending, rng
 from campc_harness.context import Context, Policy
 from campc_harness.errors import Misconfigured
 from campc_harness.loading import Collate
 from campc_harness.loop import Batches, Loop
 from campc_harness.metrics import Sink, as_stop
+from campc_harness.phases import AFTER, EVALUATE, TRAIN
 from campc_harness.rules import Fired
-from campc_harness.session import AFTER, EVALUATE, TRAIN, Session, device_of, local
+from campc_harness.session import Session
 
 
 class Run:
@@ -30,7 +30,6 @@ class Run:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._fired_once: set[int] = set()
 
     @classmethod
     def start(
@@ -67,21 +66,21 @@ class Run:
             else:
                 context = contexts.by_hand(dict(defaults or {}), seed=seed, folder=folder, policy=policy)
             context.outputs.mkdir(parents=True, exist_ok=True)
-            session = Session(context, local)
+            session = Session(context)
             for handle in (context.report_fd, context.life_fd):
                 if handle is not None:
                     os.set_inheritable(handle, False)
             session.latch.install()
-            session.hello()
-            session._arm()
+            ending.hello(session)
+            session.arm()
             rng.seed(context.seed)
             return cls(session)
         except Misconfigured as error:
-            _record_early(error, session)
+            _refuse(error, session)
             raise
         except OSError as error:
             refused = Misconfigured(f"the run's folders can't be used: {error}")
-            _record_early(refused, session)
+            _refuse(refused, session)
             raise refused from error
 
     def __enter__(self) -> Run:
@@ -92,7 +91,7 @@ class Run:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            self._session.exit(error)
+            ending.leave_block(self._session, error)
         finally:
             # A launched attempt keeps its latch: a late signal must not turn a good end into a death.
             if not self._session.context.launched:
@@ -128,7 +127,7 @@ class Run:
     @property
     def device(self) -> torch.device:
         """This process's CUDA device, or the CPU."""
-        return device_of(self._session.context)
+        return ending.device_of(self._session.context)
 
     @property
     def outputs(self) -> Path:
@@ -255,8 +254,8 @@ class Run:
         session = self._session
         if not self.accumulated:
             return False
-        if session.context.rehearsing:
-            true = session.step == session.rehearsal_save + 1
+        if session.rehearsal.active and session.loop is not None:
+            true = session.step == session.rehearsal.save_step(session.loop.total) + 1
         else:
             true = session.step % n == 0 or n in session.owed
         if true:
@@ -276,15 +275,15 @@ class Run:
             return
         session.staged = session.snapshot(after_body=True)
         before = rng.capture()
-        session.phase = EVALUATE
+        session.enter(EVALUATE)
         if session.latch.set:
-            session._arrived()
+            session.arrived()
         try:
             yield
             rng.restore(before)
         finally:
             left = session.latch.set and session.context.world == 1
-            session.phase = TRAIN
+            session.enter(TRAIN)
             if session.staged is not None and not left:
                 session.checkpoints.buffers.give(session.staged.buffer)
                 session.staged = None
@@ -331,22 +330,8 @@ def _elsewhere() -> Fired:
     return Fired("of another rank", "it fired there", "")
 
 
-def _record_early(error: Misconfigured, session: Session | None) -> None:
+def _refuse(error: Misconfigured, session: Session | None) -> None:
     if session is not None:
-        session.record(error)
-        return
-    sys.stderr.write(f"campc: {error.reason}\n")
-    folder = os.environ.get("CAMPC_ATTEMPT_DIR")
-    if os.environ.get("CAMPC_BUNDLE") and folder:
-        with contextlib.suppress(OSError, ValueError):
-            record = exits.ExitRecord(
-                attempt=int(os.environ.get("CAMPC_ATTEMPT") or 1),
-                nonce=os.environ.get("CAMPC_NONCE", ""),
-                rank=int(os.environ.get("RANK") or 0),
-                code=exits.MISCONFIGURED,
-                outcome=exits.OUTCOMES[exits.MISCONFIGURED],
-                reason=error.reason,
-                stop=None,
-                step=0,
-            )
-            exits.write_exit(folder, record)
+        ending.record(session, error)
+    else:
+        ending.record_early(error, dict(os.environ))
