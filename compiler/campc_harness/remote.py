@@ -1,7 +1,7 @@
 """Checkpoints in an object store, through fsspec: data first, then the manifest, which is what counts.
 
 ```text
-URL/.claims/000003.json                              one for each attempt, made only where no such number is
+URL/.claims/000003                                   one for each attempt, made only where no such number is
 URL/step-000000100/attempt-000003/rank-00000.bin     data, below the attempt's own prefix
 URL/step-000000100/MANIFEST.json                     the commit; names the prefix
 ```
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 import secrets
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, cast
@@ -47,15 +46,16 @@ class RemoteStorage:
             raise Misconfigured(f"{url} can't be opened: {error}") from error
         self._root = root.rstrip("/")
         self._claim = 0
+        self._first = False
         self._nonce = secrets.token_hex(8)
 
     def claim(self) -> int:
         with _network():
             number = max(self._claims(), default=0) + 1
-            content = json.dumps({"nonce": self._nonce}).encode()
-            while not self._create(f".claims/{number:06d}.json", content):
+            while not self._create(_claim_file(number), self._nonce.encode()):
                 number += 1
-            self.join(number)
+            self._claim, self._first = number, True
+            self._clear(number)
             return number
 
     def join(self, claim: int) -> None:
@@ -116,13 +116,8 @@ class RemoteStorage:
 
     def open(self, name: str, file: str) -> BinaryIO:
         with _network():
-            place = file
-            if file != manifest.NAME:
-                content = self._read(f"{name}/{manifest.NAME}")
-                if content is None:
-                    raise FileNotFoundError(f"{name} has no manifest")
-                place = f"{manifest.parse(content).facts.get('prefix') or ''}/{file}"
-            path = self._path(f"{name}/{place.lstrip('/')}")
+            place = file if file == manifest.NAME else f"{self._prefix_of(name)}/{file}"
+            path = self._path(f"{name}/{place}")
             stream = self._system.open(path, "rb", block_size=BLOCK, cache_type="readahead")
             return cast(BinaryIO, _Reader(stream))
 
@@ -140,10 +135,11 @@ class RemoteStorage:
     def delete(self, name: str) -> None:
         with _network():
             self._require_claim()
-            # The manifest first: what is left halfway doesn't count.
+            folder = f"{name}/{self._prefix_of(name)}"
+            # The manifest first: what is left halfway doesn't count. Beside it may be what was set aside, which stays.
             self._system.rm_file(self._path(f"{name}/{manifest.NAME}"))
-            for path in self._find(name):
-                self._system.rm_file(self._path(f"{name}/{path}"))
+            for path in self._find(folder):
+                self._system.rm_file(self._path(f"{folder}/{path}"))
 
     def abandon(self, step: int) -> None:
         with _network():
@@ -187,15 +183,42 @@ class RemoteStorage:
             self._system.pipe_file(path, content)
         return self._read(name) == content
 
+    def _prefix_of(self, name: str) -> str:
+        content = self._read(f"{name}/{manifest.NAME}")
+        if content is None:
+            raise FileNotFoundError(f"{name} has no manifest")
+        return str(manifest.parse(content).facts.get("prefix") or self.prefix())
+
     def _claims(self) -> list[int]:
-        return [int(path.removesuffix(".json")) for path in self._find(".claims") if path[:6].isdigit()]
+        return [int(path) for path in self._find(".claims") if path.isdigit()]
 
     def _holds(self) -> bool:
-        return max(self._claims(), default=0) <= self._claim
+        if max(self._claims(), default=0) > self._claim:
+            return False
+        # Where a store can't create conditionally, two may have made the same claim; the one that is there counts.
+        return not self._first or self._read(_claim_file(self._claim)) == self._nonce.encode()
+
+    def _clear(self, number: int) -> None:
+        """Remove what older attempts wrote and never committed."""
+        files: dict[str, list[str]] = {}
+        for path in self._find(""):
+            name, _, rest = path.partition("/")
+            if manifest.step_of(name) is not None:
+                files.setdefault(name, []).append(rest)
+        for name, rests in files.items():
+            # With a manifest, or one that was set aside, the bytes are somebody's.
+            if all("/" in rest and rest < f"attempt-{number:06d}" for rest in rests):
+                for rest in rests:
+                    with contextlib.suppress(FileNotFoundError):
+                        self._system.rm_file(self._path(f"{name}/{rest}"))
 
     def _require_claim(self) -> None:
         if not self._holds():
             raise Superseded("a newer attempt has claimed this run")
+
+
+def _claim_file(number: int) -> str:
+    return f".claims/{number:06d}"
 
 
 class _Reader(io.RawIOBase):
