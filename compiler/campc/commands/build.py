@@ -10,6 +10,8 @@ from pathlib import Path
 
 import attrs
 
+from campc import report
+from campc.report.page import Paper
 from campc.commands.check import colour
 from campc.commands.inputs import inputs
 from campc.diagnostic import Diagnostic
@@ -64,10 +66,8 @@ def _tell_warnings(found: Sequence[Diagnostic]) -> None:
         )
 
 
-def documents(compiled: Compiled, work: Work, paper: str, *, pdf: bool) -> dict[str, bytes]:
+def documents(compiled: Compiled, work: Work, paper: Paper, *, pdf: bool) -> dict[str, bytes]:
     """The plan as HTML, PDF, calendar and table. Where no PDF can be made, what to do is said, and the rest is there."""
-    from campc import report
-
     made = compiled.plan
     hashes = {"plan": plan_hash(made), "spec": hashlib.sha256(made.spec.source.text.encode()).hexdigest()}
     hashes.update({f"corpus {c.name}": c.sha256 for c in made.spec.corpora.values() if c.sha256 is not None})

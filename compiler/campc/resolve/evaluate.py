@@ -87,7 +87,7 @@ class Lets:
     def _needed_first(self, needs: Mapping[str, list[str]]) -> list[str]:
         found: dict[str, None] = {}
         open_: set[str] = set()
-        stack = list(reversed(self.declared))
+        stack: list[str] = list(self.declared)[::-1]
         while stack:
             word = stack[-1]
             if word in open_:
