@@ -423,6 +423,33 @@ def test_a_release_is_proven_or_said_to_be_unproven(tmp_path: Path) -> None:
     )
 
 
+def test_the_watcher_s_own_record_is_proof(tmp_path: Path) -> None:
+    bundle = positive().write(tmp_path / "bundle")
+    line = {
+        "time": BEGAN + 28 * HOUR,
+        "lot": "box",
+        "event": "released",
+        "reason": "the lot is over",
+        "command": "x",
+        "code": 0,
+        "answer": "HTTP 200",
+    }
+    (bundle / "lease-box.jsonl").write_text('nonsense\n{"event": "note", "code": 1}\n' + json.dumps(line) + "\n")
+    lot = close(bundle, reload=False).lots[0]
+    assert (lot.released, lot.release_evidence) == (
+        BEGAN + 28 * HOUR,
+        "released from outside (the lot is over): HTTP 200",
+    )
+
+
+def test_a_record_that_was_only_mirrored_beside_the_checkpoints(tmp_path: Path) -> None:
+    bundle = positive().write(tmp_path / "bundle")
+    (bundle / "checkpoints" / "state-box").mkdir(parents=True)
+    (bundle / "state/box/ledger.jsonl").rename(bundle / "checkpoints/state-box/ledger.jsonl")
+    (bundle / "package/ledger/box.jsonl").unlink()
+    assert close(bundle, reload=False).answered_by == "adopt_wider"
+
+
 def test_copies_failed_ones_too(tmp_path: Path) -> None:
     scene = positive()
     scene.say(26.5, "note", window="home", reason="copy failed", text="can't write to s3://lab/home")
