@@ -41,7 +41,7 @@ class Checkpoints:
     """
 
     def __init__(self, storage: Storage, context: Context, ranks: Ranks, report: Report) -> None:
-        self._storage = storage
+        self.storage = storage
         self._context = context
         self._ranks = ranks
         self._report = report
@@ -60,23 +60,30 @@ class Checkpoints:
         """Claim the run for this attempt; older ones can commit nothing from here on."""
         number = self._ranks.from_first(self._claim() if self._ranks.rank == 0 else 0)
         if self._ranks.rank != 0:
-            self._storage.join(number)
+            self.storage.join(number)
 
     def _claim(self) -> int:
-        pauses = wait_and_retry(self._storage.patience_s)
+        return int(self._patiently(self.storage.claim, "the place of the checkpoints"))
+
+    def write_part(self, name: str, content: bytes) -> None:
+        """Commit one part of the rows of `items`; returns when it is durable."""
+        self._patiently(lambda: self.storage.write_part(name, content), f"part {name}")
+
+    def _patiently(self, act: Callable[[], Any], what: str) -> Any:
+        pauses = wait_and_retry(self.storage.patience_s)
         while True:
             try:
-                return self._storage.claim()
+                return act()
             except OSError as error:
                 pause = next(pauses, None)
                 if pause is None or error.errno in REFUSED or isinstance(error, PermissionError):
                     raise
-                self._report("note", text=f"the place of the checkpoints: {error}; trying again in {pause:g} s")
+                self._report("note", text=f"{what}: {error}; trying again in {pause:g} s")
                 time.sleep(pause)
 
     def restore(self) -> Restored | None:
         """The newest committed checkpoint that verifies, or None where there is none; see `restore.restore`."""
-        restored = restore(self._storage, self._context, self._ranks, self._report)
+        restored = restore(self.storage, self._context, self._ranks, self._report)
         if restored is not None:
             self.durable_step, self.durable_at = restored.manifest.step, time.monotonic()
         return restored
@@ -125,7 +132,7 @@ class Checkpoints:
                 self._failure = error
                 self._report("checkpoint_failed", step=snapshot.step, reason=str(error) or repr(error))
                 with contextlib.suppress(OSError, Superseded):
-                    self._storage.abandon(snapshot.step)
+                    self.storage.abandon(snapshot.step)
             finally:
                 self.buffers.give(snapshot.buffer)
                 with self._wake:
@@ -134,21 +141,7 @@ class Checkpoints:
 
     def _persist(self, snapshot: Snapshot) -> None:
         begun = time.perf_counter()
-        pauses = wait_and_retry(self._storage.patience_s)
-        while True:
-            try:
-                self._retention.make_room(snapshot.size + len(snapshot.tree), self.durable_step)
-                self._write(snapshot)
-                break
-            except NoRoom:
-                if self._ranks.rank != 0 or not self._retention.prune(1, self.durable_step):
-                    raise
-            except OSError as error:
-                pause = next(pauses, None)
-                if pause is None or isinstance(error, PermissionError):
-                    raise
-                self._report("note", text=f"checkpoint of step {snapshot.step}: {error}; trying again in {pause:g} s")
-                time.sleep(pause)
+        self._patiently(lambda: self._write_in_room(snapshot), f"checkpoint of step {snapshot.step}")
         self.durable_step, self.durable_at = snapshot.step, time.monotonic()
         self.write_s = time.perf_counter() - begun
         self._report(
@@ -162,8 +155,18 @@ class Checkpoints:
         if self._ranks.rank == 0:
             self._retention.prune(self._context.policy.keep, self.durable_step)
 
+    def _write_in_room(self, snapshot: Snapshot) -> None:
+        while True:
+            try:
+                self._retention.make_room(snapshot.size + len(snapshot.tree), self.durable_step)
+                self._write(snapshot)
+                return
+            except NoRoom:
+                if self._ranks.rank != 0 or not self._retention.prune(1, self.durable_step):
+                    raise
+
     def _write(self, snapshot: Snapshot) -> None:
-        rank, step, storage = self._ranks.rank, snapshot.step, self._storage
+        rank, step, storage = self._ranks.rank, snapshot.step, self.storage
         files = {
             manifests.tensor_file(rank): self._put(step, manifests.tensor_file(rank), _whole(snapshot)),
             manifests.state_file(rank): self._put(step, manifests.state_file(rank), memoryview(snapshot.tree)),
@@ -203,13 +206,13 @@ class Checkpoints:
                 digest.update(chunk)
                 put(chunk)
 
-        self._storage.write(step, name, produce)
+        self.storage.write(step, name, produce)
         return FileFacts(len(content), digest.hexdigest())
 
     def _gather(self, step: int) -> dict[int, tuple[dict[str, FileFacts], list[tuple[str, Any]]]]:
         parts = {}
         for rank in range(self._ranks.world):
-            raw = _poll(lambda rank=rank: self._storage.pending(step, _part(rank)))  # type: ignore[misc]
+            raw = _poll(lambda rank=rank: self.storage.pending(step, _part(rank)))  # type: ignore[misc]
             if raw is None:
                 raise OSError(f"rank {rank} did not write its part of step {step}")
             part = json.loads(raw)
@@ -219,7 +222,7 @@ class Checkpoints:
 
     def _await_commit(self, step: int) -> None:
         name = manifests.folder_name(step)
-        if not _poll(lambda: name in self._storage.committed() or None):
+        if not _poll(lambda: name in self.storage.committed() or None):
             raise OSError(f"rank 0 did not commit step {step}")
 
 

@@ -64,6 +64,14 @@ class Loop:
         """What a rehearsal records of the step just ended."""
         return {}
 
+    def flush(self) -> None:
+        """Make the state of this boundary durable."""
+        self._session.flush(self.step)
+
+    def kept(self) -> dict[str, Any]:
+        """What a rehearsal compares as the run's state."""
+        return self._session.tracked.state()
+
     def after_body(self) -> dict[str, Any]:
         """`state_dict` as it will be when the body that is running now has ended."""
         return {**self.state_dict(), "step": self.step + 1}

@@ -44,7 +44,7 @@ class Rehearsal:
     def restored(self, session: Session, loop: Loop) -> None:
         """Record the restored state."""
         if self._recorder is not None and self._context.phase == "resume":
-            self._recorder.record("restored", loop.step, state=session.tracked.state())
+            self._recorder.record("restored", loop.step, state=loop.kept())
 
     def step(self, session: Session, loop: Loop) -> None:
         """Record a step that ended; save where that is due."""
@@ -52,15 +52,15 @@ class Rehearsal:
             return
         self._recorder.record("step", loop.step, **loop.digest())
         if loop.step == self.save_step(loop.total) and not self.restores:
-            self._recorder.record("saved", loop.step, state=session.tracked.state())
+            self._recorder.record("saved", loop.step, state=loop.kept())
             if self.saves:
-                session.flush(loop.step)
+                loop.flush()
 
     def end(self, session: Session, loop: Loop) -> None:
         """Record the last state. The first attempt then waits to be killed, and is interrupted where nobody does."""
         if self._recorder is None:
             return
-        self._recorder.record("end", loop.step, state=session.tracked.state())
+        self._recorder.record("end", loop.step, state=loop.kept())
         if self._context.phase != "first":
             return
         end = time.monotonic() + PATIENCE_S

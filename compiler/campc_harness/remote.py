@@ -147,6 +147,22 @@ class RemoteStorage:
             for path in self._find(folder):
                 self._system.rm_file(self._path(f"{folder}/{path}"))
 
+    def parts(self) -> list[str]:
+        with _network():
+            return sorted(self._find("items"))
+
+    def read_part(self, name: str) -> bytes:
+        with _network():
+            content = self._read(f"items/{name}")
+        if content is None:
+            raise FileNotFoundError(f"part {name} is gone")
+        return content
+
+    def write_part(self, name: str, content: bytes) -> None:
+        with _network():
+            self._require_claim()
+            self._system.pipe_file(self._path(f"items/{self._claim:06d}-{name}"), content)
+
     def free_bytes(self) -> int | None:
         return None
 

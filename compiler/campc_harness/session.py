@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from campc_harness import ending, rng, state
 from campc_harness.checkpoint import REFUSED, Checkpoints
 from campc_harness.context import Context
 from campc_harness.errors import DeadlineReached, Interrupted, Leave, Misconfigured, NoRoom, Stopped, Superseded
+from campc_harness.evaluations import Evaluations
 from campc_harness.metrics import Metrics, as_stop
 from campc_harness.phases import AFTER, AT_ONCE, EVALUATE, LOAD, REPORTED, SAVE, SETUP, TRAIN
 from campc_harness.ranks import Ranks
@@ -53,8 +55,7 @@ class Session:
         self.entered = False
         self.save_asked = False
         self.staged: state.Snapshot | None = None
-        self.due: set[int] = set()
-        self.owed: set[int] = set()
+        self.evaluations = Evaluations()
         self.phase = SETUP
         self._best: float | None = None
         self._best_here: float | None = None
@@ -95,7 +96,21 @@ class Session:
         """Hand the state that `evaluation` staged to the writer."""
         snapshot, self.staged = self.staged, None
         if snapshot is not None:
+            self._saved_step = snapshot.step
             self.checkpoints.submit(snapshot)
+
+    def stage_for_evaluation(self) -> None:
+        """See to it that a signal inside an evaluation has a state to flush, where none is staged or saved yet."""
+        assert self.loop is not None
+        self.evaluations.begun()
+        if self.staged is None and self._saved_step != self.loop.step:
+            self.staged = self.snapshot(after_body=True)
+
+    def unstage(self) -> None:
+        """Let go of a staged state that was not flushed."""
+        if self.staged is not None:
+            self.checkpoints.buffers.give(self.staged.buffer)
+            self.staged = None
 
     # The loop
 
@@ -108,11 +123,8 @@ class Session:
 
     def begin(self, loop: Loop) -> None:
         """Restore into the tracked objects and `loop`, then train."""
-        if self.loop is not None:
-            raise RuntimeError("a run has one training loop; this is the second")
         self.enter(LOAD)
-        self.loop = loop
-        self.reporter.total = loop.total
+        self.attach(loop)
         self.ranks.connect()
         restored = self._restore()
         if restored is None:
@@ -130,10 +142,28 @@ class Session:
         self.arm()
         self.enter(TRAIN)
 
+    def attach(self, loop: Loop) -> None:
+        """`loop` is the attempt's loop from here on."""
+        if self.loop is not None:
+            raise RuntimeError("a run has one loop; this is the second")
+        self.loop = loop
+        self.reporter.total = loop.total
+
+    def claim(self) -> None:
+        """Claim the run for this attempt."""
+        self._reach(self.checkpoints.claim)
+
+    def write_part(self, name: str, content: bytes) -> None:
+        """Commit one part of the rows of `items`."""
+        self._writer_failure(lambda: self.checkpoints.write_part(name, content))
+
     def _restore(self) -> Any:
+        self.claim()
+        return self._reach(self.checkpoints.restore) if self.rehearsal.restores else None
+
+    def _reach(self, act: Callable[[], Any]) -> Any:
         try:
-            self.checkpoints.claim()
-            return self.checkpoints.restore() if self.rehearsal.restores else None
+            return act()
         except Superseded as error:
             raise Misconfigured(str(error)) from error
         except OSError as error:
@@ -146,7 +176,7 @@ class Session:
         loop.load_state_dict(saved["loop"])
         self.metrics.load_state_dict(saved["metrics"])
         self.finished = saved["finished"]
-        self.owed = set(saved["owed"])
+        self.evaluations.load_state_dict(saved["evaluations"])
         self._best = saved["best"]
         rng.restore(saved["rng"])
 
@@ -165,8 +195,8 @@ class Session:
             self._first_step_at = time.monotonic()
         self.reporter.step = step
         self.reporter.progress += 1
-        self.due.clear()
-        self.owed.clear()
+        self.unstage()
+        self.evaluations.step_ended()
         self._writer_failure(self.checkpoints.raise_failure)
         fired = self.metrics.timed(step)
         self.rehearsal.step(self, loop)
@@ -180,6 +210,10 @@ class Session:
             self.leave()
         if save:
             self._save(step)
+        elif self.evaluations.due(step + 1) and not self.rehearsal.active and self._saved_step != step:
+            # The next step evaluates. Cut short, it is begun again from here, so that all that the evaluation does,
+            # to a schedule or to counters, is done once and in its place.
+            self.staged = self.snapshot()
 
     def _agree(self, loop: Loop, asked: bool, save: bool, stop: bool) -> list[bool]:
         if self.context.world == 1 or not loop.lockstep:
@@ -214,7 +248,7 @@ class Session:
             "loop": place,
             "metrics": self.metrics.state_dict(),
             "finished": self.finished,
-            "owed": sorted(self.due) if after_body else [],
+            "evaluations": self.evaluations.state_dict(),
             "best": self._best,
         }
         facts = {
@@ -246,9 +280,9 @@ class Session:
         """Wait for the writer."""
         self._writer_failure(self.checkpoints.wait)
 
-    def _writer_failure(self, look: Any) -> None:
+    def _writer_failure(self, act: Callable[[], None]) -> None:
         try:
-            look()
+            act()
         except NoRoom as error:
             raise Stopped(str(error)) from error
         except Superseded as error:

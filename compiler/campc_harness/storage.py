@@ -59,6 +59,15 @@ class Storage(Protocol):
     def abandon(self, step: int) -> None:
         """Remove what an uncommitted checkpoint has written."""
 
+    def parts(self) -> list[str]:
+        """Names of the committed parts of `items`, oldest first."""
+
+    def read_part(self, name: str) -> bytes:
+        """Content of a part."""
+
+    def write_part(self, name: str, content: bytes) -> None:
+        """Commit a part under a name of this attempt's own."""
+
     def free_bytes(self) -> int | None:
         """Room that is left, or None where that can't be known."""
 
@@ -187,6 +196,29 @@ class LocalStorage:
 
     def abandon(self, step: int) -> None:
         shutil.rmtree(self._inflight() / manifest.folder_name(step), ignore_errors=True)
+
+    def parts(self) -> list[str]:
+        try:
+            return sorted(entry.name for entry in os.scandir(self.root / "items"))
+        except FileNotFoundError:
+            return []
+
+    def read_part(self, name: str) -> bytes:
+        return (self.root / "items" / name).read_bytes()
+
+    def write_part(self, name: str, content: bytes) -> None:
+        folder = self.root / "items"
+        held = self._inflight() / f"part-{name}"
+        with _full(folder), self._fenced():
+            folder.mkdir(exist_ok=True)
+            handle = os.open(held, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+            try:
+                _write_all(handle, memoryview(content), None)
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+            os.rename(held, folder / f"{self._claim:06d}-{name}")
+        _sync(folder)
 
     def free_bytes(self) -> int | None:
         try:
