@@ -33,7 +33,7 @@ def campc(*words: str | Path, stdin: str | None = None) -> subprocess.CompletedP
         ("--catalog", "spot", "--package", "spot_a100_30s", "--checkpoints", "s3://lab/x"),
         ("--catalog", "spot", "--package", "spot_a100_2min"),
         ("--catalog", "capacity_blocks", "--package", "block_8x_h100_1d"),
-        ("--catalog", "clusters", "--package", "machine_8x_a100_7d"),
+        ("--catalog", "clusters", "--package", "cluster_2x4_a100_7d"),
         ("--question", 'Is "$(touch x)" \\ better?\n', "--if-negative", "`rm`", "--metric", "score", "--gain", "1.5"),
         ("--parameter", "steps", "--control", "1000", "--variant", "2000"),
     ],
