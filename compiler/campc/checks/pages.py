@@ -91,10 +91,16 @@ READING: dict[str, str] = {
     It is misspelt, or what it names is declared nowhere in this file and those that it uses. Names of one kind don't stand for another.
 
     Bad:
-        tier essential { window control { kind = train; on = bx; takes = 10h; run = control } }
+        tier essential {
+          window setup   { kind = setup; on = box; takes = 1h }
+          window control { kind = train; on = bx; takes = 10h; run = control }
+        }
 
     Good:
-        tier essential { window control { kind = train; on = box; takes = 10h; run = control } }
+        tier essential {
+          window setup   { kind = setup; on = box; takes = 1h }
+          window control { kind = train; on = box; takes = 10h; run = control }
+        }
     """,
     "C206": """A name declared twice.
 

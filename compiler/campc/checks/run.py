@@ -93,14 +93,14 @@ ALL_RULES: tuple[Rule, ...] = (
     operation.shutdown_from_inside_only,
 )
 
-_HIDES_THE_REST = ("C101", "C102", "C104", "C201", "C210")
+HIDES_THE_REST = ("C101", "C102", "C104", "C201", "C210")
 """Faults after which part of what an author wrote is unknown."""
 
 
 def check_plan(plan: Plan, found_before: Iterable[Diagnostic] = ()) -> tuple[Diagnostic, ...]:
     """What the rules find in a plan, rule by rule. ``found_before``: the faults of syntax, names and types; where some of them hide part of a file,
     rules that miss something keep still."""
-    partly_unread = any(fault.code in _HIDES_THE_REST for fault in found_before)
+    partly_unread = any(fault.code in HIDES_THE_REST for fault in found_before)
     rules = [rule for rule in ALL_RULES if not (rule.absence and partly_unread)]
     return tuple(diagnostic for rule in rules for diagnostic in _once_a_line(rule.check(plan)))
 

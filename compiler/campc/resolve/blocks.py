@@ -151,7 +151,8 @@ class BlockDecoder:
                 "C201", item.kind_at, f"a {item.kind} can't stand inside a {kind}", help=f"it stands {places}"
             )
             return
-        if item.kind in info.attributes and item.label is None:
+        after = item.kind_at.source.text[item.kind_at.end : item.at.end].lstrip()
+        if item.kind in info.attributes and item.label is None and after.startswith("{"):
             at = item.kind_at.source.span(item.kind_at.end, item.kind_at.end)
             self.faults.report(
                 "C201",

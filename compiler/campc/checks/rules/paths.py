@@ -65,12 +65,6 @@ def unsafe_path(plan: Plan) -> Iterator[Diagnostic]:
             )
 
 
-@cache
-def may_meet(first: str, second: str) -> bool:
-    """Whether some path matches both globs: ``*`` and ``?`` stay within a part of the path, ``**`` spans parts, and a class counts as any sign."""
-    return _parts_meet(_parts(first), _parts(second))
-
-
 def _parts(glob: str) -> tuple[str, ...]:
     plain = re.sub(r"\[[^\]/]*\]", "?", glob.replace("\\", "/"))
     return tuple(part for part in plain.split("/") if part not in ("", "."))
@@ -78,6 +72,7 @@ def _parts(glob: str) -> tuple[str, ...]:
 
 @cache
 def _parts_meet(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
+    """Whether some path matches both globs: ``*`` and ``?`` stay within a part of the path, ``**`` spans parts, and a class counts as any sign."""
     if not first or not second:
         return all(part == "**" for part in (*first, *second))
     if first[0] == "**":
@@ -104,11 +99,11 @@ def _signs_meet(first: str, second: str) -> bool:
 
 
 def deletes(cleanup: str, kept: str) -> bool:
-    """Whether a glob of a cleanup takes a kept file or folder, the folder it is in, or something in it."""
-    cleanup = re.sub(r"^(\./)?(outputs|work)/", "", cleanup)
-    parts = _parts(kept)
-    above = ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]
-    return any(may_meet(cleanup, folder) for folder in above) or may_meet(cleanup, "/".join([*parts, "**"]))
+    """Whether a glob of a cleanup takes a kept file or folder, or a folder that it is in; or names that folder and takes something in it."""
+    globs, parts = _parts(re.sub(r"^(\./)?(outputs|work)/", "", cleanup)), _parts(kept)
+    if any(_parts_meet(globs, parts[:count]) for count in range(1, len(parts) + 1)):
+        return True
+    return len(globs) > len(parts) and globs[: len(parts)] == parts
 
 
 @rule("C607")

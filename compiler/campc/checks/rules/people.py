@@ -84,21 +84,19 @@ def _covered(gap: Interval, placements: list[Placement]) -> Fraction:
 
 def _what_saves_it(plan: Plan, lot: str, gap: Interval, at_work: list[Placement]) -> str:
     """The ``starts`` by which the machine needn't wait, where there is one."""
-    root = at_work[0]
-    while not root.fixed:
-        before = [
-            plan.placements[n]
-            for n in root.window.after
-            if n in plan.placements and plan.placements[n].window.on is None
-        ]
-        before = [p for p in before if p.end == root.start]
+    chain = [at_work[0]]
+    while not chain[0].fixed:
+        before = [plan.placements[n] for n in chain[0].window.after if n in plan.placements]
+        before = [p for p in before if p.window.on is None and p.end == chain[0].start]
         if not before:
             break
-        root = before[0]
-    waits_for_machine = any(plan.placements[n].window.on is not None for n in root.window.after if n in plan.placements)
-    if not waits_for_machine:
-        saved = min(root.start - gap.length, gap.start - (gap.end - root.start))
-        return f"write starts = {Offset(Duration(saved))} in {root.name}: {lot} then needn't wait, and {format_duration(gap.length)} of it are regained"
+        chain.insert(0, before[0])
+    root = chain[0]
+    if not any(plan.placements[n].window.on is not None for n in root.window.after if n in plan.placements):
+        # All that people do until the machine's next window moves ahead together.
+        moved = [*chain, *at_work[1:]]
+        starts = [f"starts = {Offset(Duration(p.start - gap.length))} in {p.name}" for p in moved]
+        return f"write {listed(starts)}: {lot} then needn't wait, and {format_duration(gap.length)} of it are regained"
     following = next((p for p in plan.on_lot(lot) if p.start == gap.end), None)
     if following is not None and following.fixed and not set(following.window.after) & {p.name for p in at_work}:
         return f"leave `starts` out of {following.name}, which needn't wait for {at_work[0].name}"

@@ -38,7 +38,7 @@ def nothing_retrieved(plan: Plan) -> Iterator[Diagnostic]:
     lots: list[str] = []
     notes: list[Note] = []
     for name, account in plan.accounts.items():
-        work = [p for p in plan.on_lot(name) if p.window.kind in _WORK]
+        work = [p for p in plan.on_lot(name) if p.window.kind in _WORK or p.window.run is not None]
         if not work or account.overrun > 0 or not account.complete:
             continue
         last = max(work, key=lambda p: p.end)

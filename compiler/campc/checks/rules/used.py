@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from campc.checks.facts import any_broken
 from campc.checks.registry import rule
-from campc.checks.words import head
+from campc.checks.words import head, removal
 from campc.diagnostic import Diagnostic, Edit, Fix
 from campc.schedule.plan import Plan
 from campc.schema.node import Node
@@ -40,7 +40,7 @@ def never_used(plan: Plan) -> Iterator[Diagnostic]:
     for name, (at, used) in spec.lets.items():
         if readable and not used and at.source is spec.source:
             yield Diagnostic(
-                "C212", head(at), f"let {name} is never used", help="take it away, or use it", fix=_removal(at)
+                "C212", head(at), f"let {name} is never used", help="take it away, or use it", fix=_taken_away(at)
             )
     for node, message, help_ in _unused(spec):
         if node.head.source is spec.source:
@@ -90,16 +90,8 @@ def _unused(spec: Spec) -> Iterator[tuple[Node, str, str]]:
             )
 
 
-def _removal(at: Span) -> Fix | None:
-    """Taking a whole line away; nothing where other things stand on it."""
-    source = at.source
-    line = source.line(at.line)
-    if at.line != at.end_line or line.strip() != at.text.strip():
-        return None
-    begin = at.start - at.column + 1
-    end = begin + len(line)
-    while end < len(source.text) and source.text[end] in "\r\n":
-        end += 1
-        if source.text[end - 1] == "\n":
-            break
-    return Fix("take it away", (Edit(source.span(begin, end), ""),))
+def _taken_away(at: Span) -> Fix | None:
+    """Its removal, where nothing else stands on its lines."""
+    lines = at.source.line(at.line), at.source.line(at.end_line)
+    alone = not lines[0][: at.column - 1].strip() and not lines[1][at.end_column - 1 :].strip()
+    return Fix("take it away", (Edit(removal(at), ""),)) if alone else None
