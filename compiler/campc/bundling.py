@@ -49,9 +49,7 @@ def _documents(
     hashes = {"plan": plan_hash(plan), "spec": hashlib.sha256(plan.spec.source.text.encode()).hexdigest()}
     hashes.update({f"corpus {c.name}": c.sha256 for c in plan.spec.corpora.values() if c.sha256 is not None})
     allowed = [(a.diagnostic.code, a.diagnostic.message, a.allowance.reason) for a in compiled.allowed]
-    page = report.plan_page(
-        plan, allowed=allowed, hashes=hashes, paper=paper, identifiers=work.identifiers(plan.spec)
-    )
+    page = report.plan_page(plan, allowed=allowed, hashes=hashes, paper=paper, identifiers=work.identifiers(plan.spec))
     files = {
         "plan.html": page.encode(),
         "plan.csv": report.plan_csv(plan).encode(),

@@ -37,7 +37,9 @@ def build(options: Namespace) -> int:
         return COULD_NOT_RUN
     if bundle.warnings:
         count = len(bundle.warnings)
-        sys.stderr.write(f"{count} warning{'s' if count > 1 else ''}: `campc check` shows {'them' if count > 1 else 'it'}\n")
+        sys.stderr.write(
+            f"{count} warning{'s' if count > 1 else ''}: `campc check` shows {'them' if count > 1 else 'it'}\n"
+        )
     if bundle.no_pdf is not None:
         sys.stderr.write(f"no plan.pdf: {bundle.no_pdf}\n")
     sys.stdout.write(f"built {out}: {len(bundle.files)} files, plan {plan_hash(compiled.plan)[:12]}\n")

@@ -104,7 +104,12 @@ class Lets:
             self._values[name] = None
         if fresh:
             first = self.declared[path[0]]
-            self.faults.report("C209", first.at, f"{circle(path)}: each needs the other's value first", help="give one of them a value of its own")
+            self.faults.report(
+                "C209",
+                first.at,
+                f"{circle(path)}: each needs the other's value first",
+                help="give one of them a value of its own",
+            )
 
 
 def evaluate(expr: tree.Expr, lets: Lets) -> Value:
