@@ -177,11 +177,14 @@ def _progress(bundle: Bundle, progress: Progress, window: Window, task: dict[str
     if not window.run or not agenda.runs_script(window):
         return ""
     total = window.limit_steps or bundle.plan.run(window.run).steps
-    parts = []
-    for run_id in window.run_ids:
-        state = progress.runs.get((run_id, window.name))
-        if state is None:
-            continue
+    begun = [state for run_id in window.run_ids if (state := progress.runs.get((run_id, window.name))) is not None]
+    if len(window.run_ids) > 1:
+        done = sum(state.outcome == "done" for state in begun)
+        parts = [f"{done} of {len(window.run_ids)} seeds"]
+    else:
+        parts = []
+    for state in begun[-1:]:
+        run_id = state.run_id
         live_step = task.get("step") if task.get("run_id") == run_id else None
         step = live_step if isinstance(live_step, int) else state.step
         shown = [f"{step}/{total}" if total else f"step {step}"] if step is not None else []
