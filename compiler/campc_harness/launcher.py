@@ -92,6 +92,7 @@ class Launcher:
         return self.code()
 
     def _begin(self) -> None:
+        self.ledger.keep_reserve()
         found = read(self.bundle.ledger)
         lost = processes.sweep({OWNER: str(self.bundle.state)})
         now = clock.read()
