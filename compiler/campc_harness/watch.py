@@ -15,7 +15,7 @@ from campc_harness.task import Task
 if TYPE_CHECKING:
     from campc_harness.launcher import Launcher
 
-_EVERY_S = 5.0
+_EVERY_S = 2.0
 
 
 class Watcher:
@@ -92,7 +92,11 @@ class Watcher:
         facts = Facts(
             metrics={**state.metrics, **recorder.values},
             best=state.best,
-            builtins={**self._facts, "step": recorder.step, "checkpoint_age": _age(recorder.committed_at, began)},
+            builtins={
+                **self._facts,
+                "step": recorder.step,
+                "checkpoint_age": _age(recorder.committed_at or state.committed_at, began),
+            },
         )
         key = (rule.name, task.window.name)
         if evaluate(rule.when, facts) is not True:
