@@ -74,7 +74,8 @@ def _windows(windows: Sequence[WindowResult], zone: tzinfo, machines: Mapping[st
         day = datetime.fromtimestamp(window.actual_end, zone).date().isoformat()
         low, high = window.low or window.planned, window.high or window.planned
         took = _rounded(window.actual)
-        machine = f", {machines[window.lot]}" if window.lot in machines else ""
+        known = machines.get(window.lot or "")
+        machine = f", {known}" if known else ""
         yield Measured(
             what=f"window {window.name}",
             assumed=_range(low, window.planned, high),
