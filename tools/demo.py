@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from tools.demo_faults import BROKEN, break_spec
-from tools.demo_watch import Trainer, compare_bundles, ledger, wait_for_trainer
+from tools.demo_watch import Follower, Trainer, compare_bundles, ledger, wait_for_trainer
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
@@ -101,7 +101,11 @@ def launch() -> None:
     """Run the bundle and its twin side by side, and disturb only the first."""
     chapter("Launch it twice: one is disturbed, its twin is not")
     disturbed, twin = start(BUNDLE), start(TWIN)
-    say(f"$ {show(BUNDLE)}/launch.sh --foreground --cpu      (its output is in {show(BUNDLE)}.log)")
+    say(
+        f"$ {show(BUNDLE)}/launch.sh --foreground --cpu      (its output is in {show(BUNDLE)}.log; this is its ledger:)"
+    )
+    follower = Follower(BUNDLE)
+    follower.start()
     try:
         killed = wait_for_trainer(BUNDLE, "control", disturbed)
         killed.kill()
@@ -118,6 +122,7 @@ def launch() -> None:
     except TimeoutError as error:
         raise Failed(str(error)) from None
     finally:
+        follower.stop()
         for process in (disturbed, twin):
             if process.poll() is None:
                 process.terminate()

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -40,6 +41,47 @@ def ledger(bundle: Path) -> list[dict[str, Any]]:
             if line.endswith(b"\n"):
                 entries.append(json.loads(line))
     return entries
+
+
+def told(entry: dict[str, Any]) -> str | None:
+    """What a reader who watches wants to hear of a ledger's entry, in one line; None for most."""
+    match entry["event"]:
+        case "window" if entry.get("state") == "finished":
+            actual = entry.get("actual")
+            return f"{entry['window']}: finished" + (f" in {actual:.0f} s" if actual is not None else "")
+        case "gate":
+            return f"gate {entry.get('gate')}: {entry.get('result')}"
+        case "crash" | "interrupted" | "stop":
+            return f"{entry['run_id']}: {entry['event']} ({entry['reason']})"
+        case "resume" if entry["step"]:
+            return f"{entry['run_id']}: resumes at step {entry['step']}"
+    return None
+
+
+class Follower(threading.Thread):
+    """Prints what happens in a bundle while somebody waits for it."""
+
+    def __init__(self, bundle: Path) -> None:
+        super().__init__(daemon=True)
+        self._bundle = bundle
+        self._over = threading.Event()
+        self._seen = len(ledger(bundle))
+
+    def run(self) -> None:
+        while not self._over.wait(0.5):
+            self._look()
+        self._look()
+
+    def stop(self) -> None:
+        """Say what is left to say, and end."""
+        self._over.set()
+        self.join()
+
+    def _look(self) -> None:
+        entries = ledger(self._bundle)
+        for line in filter(None, map(told, entries[self._seen :])):
+            print(f"    {line}", flush=True)
+        self._seen = len(entries)
 
 
 def trainer_process(bundle: Path, run_id: str, window: str) -> int | None:

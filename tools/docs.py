@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from campc.checks import ALL_RULES, Page
+from campc.checks import Page
+from campc.checks.explain import pages as code_pages
 from campc.codes import CODES, CodeInfo
 from campc.schema import BLOCKS, AttributeInfo, BlockInfo
 from tools import schemas
@@ -47,12 +48,12 @@ TOPICS = {
 
 def errors() -> str:
     """The error index, as Markdown."""
-    rules = {rule.code: rule.page for rule in ALL_RULES}
+    found = code_pages()
     parts = [
         "# What campc finds",
         NOTE,
         "Codes are stable and never reused. An error stops a build; a warning doesn't, unless with `--strict`, and can be accepted in "
-        "place with a reason. `campc explain CODE` prints the same.",
+        "place with a reason. `campc explain CODE` prints the same. In the examples, what isn't declared (`campaign`, `box`, `control`, …) stands elsewhere.",
     ]
     last = ""
     for info in sorted(CODES.values(), key=lambda info: info.code):
@@ -60,20 +61,19 @@ def errors() -> str:
         if topic != last:
             parts.append(f"## {topic}")
         last = topic
-        parts.append(finding(info, rules.get(info.code)))
+        parts.append(finding(info, found[info.code]))
     return "\n\n".join(parts) + "\n"
 
 
-def finding(info: CodeInfo, page: Page | None) -> str:
-    """One code: its name and gravity, why it matters, a bad and a good example."""
-    head = f"### {info.code} {info.name}"
+def finding(info: CodeInfo, page: Page) -> str:
+    """One code: its name and gravity, why it matters, a bad and a good example, how it is accepted."""
     gravity = {"error": "Error", "warning": "Warning"}[info.severity]
-    if page is None:
-        return f"{head}\n\n{gravity}: {info.summary}."
-    parts = [head, f"{gravity}. {page.title}", *([page.why] if page.why else [])]
+    parts = [f"### {info.code} {info.name}", f"{gravity}. {page.title}", flowed(page.why)]
     for word, example in (("Bad", page.bad), ("Good", page.good)):
         if example.strip():
             parts.append(f"{word}:\n\n```campaign\n{example.strip()}\n```")
+    if info.severity == "warning" and info.code != "C214":
+        parts.append(f"Accepted in place by `# campc: allow {info.code} because REASON`.")
     return "\n\n".join(parts)
 
 

@@ -266,7 +266,54 @@ def document(name: str, doc: str, schema: Schema, **definitions: Schema) -> Sche
     }
 
 
-SCHEMAS = {"campaign": campaign, "check": diagnostics, "plan": plan, "ledger-line": ledger}
+def closeout() -> Schema:
+    """`closeout.json`: derived from the classes that it is written from."""
+    from tools.closeout_schema import closeout_members
+
+    members = closeout_members()
+    return document(
+        "closeout.json", "What `campc closeout` writes beside the documents. Instants are Unix seconds.", obj(**members)
+    )
+
+
+def difference() -> Schema:
+    """What `campc diff --format json` prints."""
+    side = obj(name=TEXT, plan_hash=HASH)
+    change = obj(
+        section=TEXT, name=TEXT, what=TEXT, old=null_or(TEXT), new=null_or(TEXT), difference=null_or(TEXT),
+    )  # fmt: skip
+    return document(
+        "diff.json", "What `campc diff --format json` prints.",
+        obj(
+            version={"const": 1}, same=FLAG, old=side, new=side,
+            end=obj(old_s=SECONDS, new_s=SECONDS, difference_s=SECONDS),
+            cost=obj(old=many(MONEY), new=many(MONEY), increase=many(MONEY)), exceeds=null_or(MONEY),
+            changes=many(change),
+        ),
+    )  # fmt: skip
+
+
+def verification() -> Schema:
+    """What `campc verify --json` prints."""
+    return document(
+        "verify.json", "What `campc verify --json` prints.",
+        obj(
+            schema={"const": 1}, package=TEXT, intact=FLAG, plan_hash=null_or(TEXT), digest=null_or(HASH),
+            archive=null_or(HASH), files=COUNT, bytes=COUNT, faults=many(TEXT), unlisted=many(TEXT),
+            digest_matches=null_or(FLAG),
+        ),
+    )  # fmt: skip
+
+
+SCHEMAS = {
+    "campaign": campaign,
+    "check": diagnostics,
+    "plan": plan,
+    "ledger-line": ledger,
+    "closeout": closeout,
+    "diff": difference,
+    "verify": verification,
+}
 
 
 def rendered() -> dict[Path, str]:

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeGuard
 
 from attrs import frozen
 
@@ -257,7 +257,7 @@ def _amounts(amounts: Sequence[Money]) -> str:
     return " + ".join(str(money) for money in amounts) or "none"
 
 
-def _is_group(value: Any) -> bool:
+def _is_group(value: Any) -> TypeGuard[dict[str, Any]]:
     return (
         isinstance(value, dict)
         and "amount" not in value

@@ -157,11 +157,14 @@ ratio per_model {{
 
 {budget}
 
+{allow("C701", "it is to be confirmed with the vendor; then it stands here as quota")}\
+{allow("C702", "it is to be confirmed with the vendor; then it stands here as capacity")}\
 preflight {{
   staged       = "The data are made up by train.py until real ones are named."
   budget_alert = "To be set with the vendor."
   dry_run      = true
 }}
 
+{allow("C706", "the vendor's command that releases a machine goes here, as elsewhere") if terms.price is None else ""}\
 shutdown {{ command = "sudo shutdown -h now" }}
 """

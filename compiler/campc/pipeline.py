@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from campc.checks.allow import Allowed, apply_allowances
 from campc.checks.run import check_plan
+from campc.checks.there import is_there
 from campc.diagnostic import Diagnostic
 from campc.resolve.resolve import resolve
 from campc.schedule.make import make_plan
@@ -21,6 +22,9 @@ from campc.syntax.tree import File
 
 Read = Callable[[Path, str], tuple[Source, tuple[Diagnostic, ...]]]
 """Reads the file at a path under a name to show, or says why it can't; an editor answers with its unsaved text."""
+
+Exists = Callable[[Source, str], bool]
+"""Tells whether a path or glob that a file names is there."""
 
 
 @frozen
@@ -43,12 +47,15 @@ class Compiled:
         return tuple(d for d in self.diagnostics if d.severity == "error")
 
 
-def compile_source(source: Source, *, read: Read = read_source, catalog: bool = False) -> Compiled:
+def compile_source(
+    source: Source, *, read: Read = read_source, exists: Exists | None = is_there, catalog: bool = False
+) -> Compiled:
     """Compile a text. ``catalog``: it may be a file that others use, and needs no campaign."""
     file, syntax = parse(source)
     resolved = resolve(file, partial(_load, read), catalog=catalog)
-    plan = make_plan(resolved.spec)
-    kept, allowed = apply_allowances(resolved.spec, [*syntax, *resolved.diagnostics, *check_plan(plan)])
+    plan = evolve(make_plan(resolved.spec), exists=exists)
+    unread = [*syntax, *resolved.diagnostics]
+    kept, allowed = apply_allowances(resolved.spec, [*unread, *check_plan(plan, unread)])
     return Compiled(file, plan, tuple(sorted(kept, key=lambda d: d.order)), tuple(allowed))
 
 

@@ -12,7 +12,7 @@ Runs this lot's windows in the planned order, going on from where an earlier sta
   ./launch.sh                        launch, or go on (--foreground: stay attached; Ctrl-C asks, the third forces)
   ./launch.sh preflight              look at everything that can be known before
   ./launch.sh rehearse               the dry run: a few steps of each run, a kill, a resumption, a comparison
-  ./launch.sh status                 what ran, runs and waits, and whether it still fits
+  ./launch.sh status [--html]        what ran, runs and waits, and whether it still fits
   ./launch.sh logs [--follow]        what is printed
   ./launch.sh decide GATE continue|reduce|revisit|stop|conclude --because "…"
   ./launch.sh record expense|window|decision|note …
@@ -42,10 +42,12 @@ def parser() -> argparse.ArgumentParser:
     run = command("run", "launch the lot, or go on with it (the default)")
     run.add_argument("--foreground", action="store_true", help="stay attached to this terminal until the end")
     run.add_argument("--keep-machine", action="store_true", help="never shut the machine down")
+    run.add_argument("--fresh", action="store_true", help="don't go on from a record that lies beside the checkpoints")
     run.add_argument("--anyway", action="store_true", help="launch although the preflight found errors")
     command("preflight", "look at everything that can be known before the first paid hour")
     command("rehearse", "the dry run of every run, with measured sizes and times")
-    command("status", "what ran, runs and waits, and a projection")
+    shown = command("status", "what ran, runs and waits, and a projection")
+    shown.add_argument("--html", action="store_true", help="as one page with curves, state/LOT/status.html")
     logs = command("logs", "what the launcher and the windows print")
     logs.add_argument("window", nargs="?", help="of one window only")
     logs.add_argument("--follow", "-f", action="store_true", help="go on showing it; Ctrl-C ends only this view")
@@ -62,10 +64,14 @@ def parser() -> argparse.ArgumentParser:
     pack.add_argument("--to", help="to this folder or URL instead")
     ledger = command("ledger", "the record as a table")
     ledger.add_argument("--json", action="store_true", help="as JSON lines")
+    wrap = command("exec", "exec [--checkpoints FOLDER] -- CMD …: run a script that can't be changed")
+    wrap.add_argument("--checkpoints", help="folder in which the command's own checkpoints appear")
+    wrap.add_argument("argv", nargs=argparse.REMAINDER, metavar="-- CMD …")
     _record(command("record", "write down what the harness cannot see"))
     launch = commands.add_parser("_launch", parents=[shared])
     launch.add_argument("--keep-machine", action="store_true")
     launch.add_argument("--restart", action="store_true")
+    commands.add_parser("_mirror", parents=[shared])
     do = commands.add_parser("_do", parents=[shared])
     do.add_argument("window")
     return top

@@ -77,14 +77,17 @@ def ready(
     pending = [window for window in own if window.name not in over | running]
     waiting = {window.name for window in pending if window.name in postponed or undecided(plan, progress, window)}
     found: list[Window] = []
-    for window in pending:
-        if window.name in waiting or (set(window.after) & names) - over:
+    unfinished = {other.name for other in own if not other.last and other.name not in over}
+    before = [window for window in own if window.name in running]
+    for window in own:
+        if window.name in over | running:
             continue
-        earlier = {other.name for other in own[: own.index(window)] if other.name not in over and _share(other, window)}
-        others = {other.name for other in own if not other.last and other.name not in over}
-        if (earlier - waiting) or (window.last and others - {window.name}):
+        held_up = any(_share(other, window) for other in before)
+        if window.name not in waiting:
+            before.append(window)
+        if window.name in waiting or held_up or (set(window.after) & names) - over:
             continue
-        if any(_share(window, other) for other in found):
+        if window.last and unfinished - {window.name}:
             continue
         found.append(window)
     return found

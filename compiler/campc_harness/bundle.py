@@ -16,6 +16,8 @@ from campc_harness.redact import Redactor
 
 # Marks every process of an attempt, so that none is overlooked when its supervisor was lost.
 OWNER = "CAMPC_OWNER"
+LIVE_FILE = "live.json"
+STOP_FILE = "stop.json"
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,7 @@ class Bundle:
             "CAMPC_BUNDLE": str(self.root),
             "CAMPC_LOT": self.lot.name,
             OWNER: str(self.state),
+            "CAMPC_PYTHON": python(),
             "PYTHONPATH": os.pathsep.join(paths),
             "PYTHONUNBUFFERED": "1",
             "PYTHONFAULTHANDLER": "1",

@@ -1,4 +1,4 @@
-"""What `launch.sh` can be asked for: one short function a command."""
+"""What `launch.sh` can be asked for: one short function a command, which imports only what it needs."""
 
 from __future__ import annotations
 
@@ -12,12 +12,9 @@ from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
-from campc_harness import finish, keeper, preflight, rehearse, show, status
-from campc_harness.actions import homes, pack_and_copy, perform
-from campc_harness.bundle import Bundle, open_bundle, write_json
+from campc_harness import keeper
+from campc_harness.bundle import STOP_FILE, Bundle, open_bundle, write_json
 from campc_harness.exits import DONE, MISCONFIGURED
-from campc_harness.gates import RESULTS
-from campc_harness.launcher import STOP_FILE, Launcher, Options
 from campc_harness.ledger import Ledger
 from campc_harness.plan import PlanError
 
@@ -32,11 +29,16 @@ def bundle_of(arguments: Arguments) -> Bundle:
 
 def run(arguments: Arguments) -> int:
     """Launch the lot, or go on with it."""
+    from campc_harness import mirror, rehearse
+
     bundle = bundle_of(arguments)
     for lock in (keeper.keeper_lock(bundle), keeper.launcher_lock(bundle)):
         pid = keeper.holder(lock)
         if pid is not None:
             raise keeper.Busy(f"this lot is being run already, by process {pid}: see ./launch.sh status")
+    adopted = 0 if arguments.fresh else mirror.adopt(bundle)
+    if adopted:
+        print(f"goes on from the record beside the checkpoints: {adopted} records of an earlier machine")
     if bundle.plan.preflight and bundle.plan.preflight.dry_run:
         machine = rehearse.passed_before(bundle)
         if machine is None:
@@ -63,12 +65,15 @@ def run(arguments: Arguments) -> int:
 
 def launch(arguments: Arguments) -> int:
     """The launcher itself, as its keeper starts it."""
+    from campc_harness import finish
+    from campc_harness.launcher import Launcher, Options
+
     bundle = bundle_of(arguments)
     try:
         with keeper.locked(keeper.launcher_lock(bundle)):
-            launcher = Launcher(bundle, Options(arguments.restart, _say))
+            launcher = Launcher(bundle, Options(arguments.restart, arguments.keep_machine, _say))
             code = launcher.run()
-            return finish.finish(launcher, code, arguments.keep_machine)
+            return finish.finish(launcher, code)
     except keeper.Busy:
         raise
     except Exception:
@@ -76,8 +81,33 @@ def launch(arguments: Arguments) -> int:
         return keeper.BROKEN
 
 
+def exec_(arguments: Arguments) -> int:
+    """Run a script that can't be changed."""
+    from campc_harness import wrap
+
+    command = arguments.argv[1:] if arguments.argv[:1] == ["--"] else arguments.argv
+    if not command:
+        raise PlanError("say what to run: exec -- CMD …")
+    return wrap.wrap(command, arguments.checkpoints)
+
+
+def mirror_(arguments: Arguments) -> int:
+    """Mirror the record and the heartbeat beside the checkpoints."""
+    from campc_harness import mirror
+    from campc_harness.copying import CopyError
+
+    try:
+        mirror.put(bundle_of(arguments))
+    except CopyError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return DONE
+
+
 def do(arguments: Arguments) -> int:
     """What the launcher does itself for a window."""
+    from campc_harness.actions import perform
+
     bundle = bundle_of(arguments)
     return perform(bundle, bundle.plan.window(arguments.window))
 
@@ -89,22 +119,38 @@ def preflight_(arguments: Arguments) -> int:
 
 def rehearse_(arguments: Arguments) -> int:
     """The dry run."""
+    from campc_harness import rehearse
+
     return DONE if rehearse.rehearse(bundle_of(arguments), _say) else 1
 
 
 def status_(arguments: Arguments) -> int:
     """What ran, runs and waits."""
-    print(status.text(status.status(bundle_of(arguments))))
+    from campc_harness import page, status
+
+    bundle = bundle_of(arguments)
+    shown = status.status(bundle)
+    if not arguments.html:
+        print(status.text(shown))
+        return DONE
+    path = bundle.state / "status.html"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(page.page(shown), encoding="utf-8")
+    print(path.relative_to(bundle.root))
     return DONE
 
 
 def logs(arguments: Arguments) -> int:
     """What the launcher and the running windows say."""
+    from campc_harness import show
+
     return show.logs(bundle_of(arguments), arguments.window, arguments.follow)
 
 
 def ledger(arguments: Arguments) -> int:
     """The record, as a table or as JSON lines."""
+    from campc_harness import show
+
     return show.ledger(bundle_of(arguments), arguments.json)
 
 
@@ -140,6 +186,8 @@ def stop(arguments: Arguments) -> int:
 
 def pack(arguments: Arguments) -> int:
     """Pack the results and copy them home."""
+    from campc_harness.actions import homes, pack_and_copy
+
     bundle = bundle_of(arguments)
     places = [arguments.to] if arguments.to else homes(bundle)
     return pack_and_copy(bundle, _ledger(bundle), places, None)
@@ -173,6 +221,8 @@ def record(arguments: Arguments) -> int:
 
 
 def _look(bundle: Bundle, only_problems: bool) -> bool:
+    from campc_harness import preflight
+
     findings = preflight.preflight(bundle)
     for finding in findings:
         if not only_problems or finding.level != "ok":
@@ -232,7 +282,8 @@ COMMANDS: dict[str, Callable[[Arguments], int]] = {
     "stop": stop,
     "pack": pack,
     "ledger": ledger,
+    "exec": exec_,
     "_launch": launch,
     "_do": do,
+    "_mirror": mirror_,
 }
-GATE_RESULTS = RESULTS

@@ -48,6 +48,19 @@ def deliver(source: Path, to: str, name: str) -> str:
     return str(target)
 
 
+def fetch(to: str, name: str, target: Path) -> bool:
+    """Copy the file `name` of the folder or URL `to` to `target`; False where it isn't there or can't be reached."""
+    try:
+        if "://" in to and not to.startswith("file://"):
+            system, path = _filesystem(f"{to.rstrip('/')}/{name}")
+            system.get_file(path, str(target))
+        else:
+            shutil.copyfile(Path(to.removeprefix("file://")) / name, target)
+    except Exception:
+        return False
+    return True
+
+
 def probe(to: str) -> None:
     """Write a small file to `to`, read it back and delete it.
 

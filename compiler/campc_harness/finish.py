@@ -16,20 +16,30 @@ from campc_harness.exits import DEADLINE, DONE, INTERRUPTED, MISCONFIGURED, STOP
 if TYPE_CHECKING:
     from campc_harness.launcher import Launcher
 
-_RETRY_S = 60.0
+_FIRST_RETRY_S, _LONGEST_RETRY_S = 5.0, 60.0
+_WITHOUT_SHUTDOWN_S = 90.0
 
 
-def finish(launcher: Launcher, code: int, keep_machine: bool) -> int:
+def finish(launcher: Launcher, code: int) -> int:
     """Pack, copy, clean up and shut down as far as this end asks for it; the exit code."""
+    launcher.courier.recall()
     by_hand = (launcher.interrupted or "").startswith("stop:")
     if launcher.interrupted and not by_hand:
+        launcher.mirror.last(state="interrupted")
+        launcher.notifier.wait(2.0)
         return INTERRUPTED
     home = _bring_home(launcher, hold=not by_hand and code != MISCONFIGURED)
+    if home:
+        code = _settle(launcher, code)
     if by_hand:
+        launcher.mirror.last(state="stopped", keep=True)
         return INTERRUPTED
     if code != MISCONFIGURED:
         _cleanup(launcher)
-    _shutdown(launcher, code, keep_machine, home)
+    kept = launcher.keep_machine or code == MISCONFIGURED
+    launcher.mirror.last(state="ended", keep=kept, home=home)
+    _shutdown(launcher, code, home)
+    launcher.mirror.last(state="ended", keep=kept, home=home)
     launcher.notifier.wait(10.0)
     launcher.ledger.close()
     return code
@@ -39,7 +49,9 @@ def _bring_home(launcher: Launcher, hold: bool) -> bool:
     """Pack and copy; where a copy fails, try again until the machine has been held long enough. Whether it is home."""
     bundle = launcher.bundle
     shutdown = bundle.plan.shutdown
-    end = time.monotonic() + (shutdown.hold_s if shutdown and hold else 0.0)
+    patience = setting("CAMPC_HOLD_S", shutdown.hold_s if shutdown else _WITHOUT_SHUTDOWN_S) if hold else 0.0
+    end = time.monotonic() + patience
+    pause = _FIRST_RETRY_S
     while True:
         done = subprocess.run(
             [python(), "-m", "campc_harness", "pack", "--lot", bundle.lot.name],
@@ -52,7 +64,20 @@ def _bring_home(launcher: Launcher, hold: bool) -> bool:
             return True
         if not homes(bundle) or time.monotonic() >= end:
             return False
-        time.sleep(min(setting("CAMPC_RETRY_S", _RETRY_S), max(0.0, end - time.monotonic())))
+        launcher.mirror.tick(state="holding")
+        time.sleep(min(pause, max(0.0, end - time.monotonic())))
+        pause = min(2 * pause, _LONGEST_RETRY_S)
+
+
+def _settle(launcher: Launcher, code: int) -> int:
+    """What could not be brought home in its own window and is home now, counts as done."""
+    for window in launcher.bundle.windows:
+        if window.kind == "retrieve" and not window.command and launcher.progress.window(window.name).state == "failed":
+            launcher.ledger.append(
+                "window", window=window.name, state="finished", outcome="done", reason="brought home at the end"
+            )
+            code = launcher.code()
+    return code
 
 
 def _cleanup(launcher: Launcher) -> None:
@@ -73,7 +98,7 @@ def _cleanup(launcher: Launcher) -> None:
             launcher.ledger.append("note", reason="cleanup", text=f"removed {pattern}")
 
 
-def _shutdown(launcher: Launcher, code: int, keep_machine: bool, home: bool) -> None:
+def _shutdown(launcher: Launcher, code: int, home: bool) -> None:
     """Give the machine back, if the plan says so for this end."""
     bundle = launcher.bundle
     shutdown = bundle.plan.shutdown
@@ -81,14 +106,20 @@ def _shutdown(launcher: Launcher, code: int, keep_machine: bool, home: bool) -> 
         return
     over = code in (DONE, STOPPED)
     wanted = {"always": True, "finished": over, "deadline": code == DEADLINE}.get(shutdown.when, False)
-    if keep_machine or code == MISCONFIGURED or not wanted:
-        why = "--keep-machine" if keep_machine else "a configuration error" if code == MISCONFIGURED else shutdown.when
+    if launcher.keep_machine or code == MISCONFIGURED or not wanted:
+        why = (
+            "--keep-machine"
+            if launcher.keep_machine
+            else "a configuration error"
+            if code == MISCONFIGURED
+            else shutdown.when
+        )
         launcher.ledger.append("note", reason="not shut down", text=f"the machine is kept: {why}")
         return
     if not home:
-        launcher.ledger.append(
-            "note", reason="hold over", text="results could not be copied away; the machine goes now"
-        )
+        text = "results could not be copied away within the hold; the machine goes now"
+        launcher.notifier.tell(launcher.ledger.append("note", reason="hold over", text=text), everyone=True)
+        launcher.notifier.wait(10.0)
     launcher.ledger.append("shutdown", reason=shutdown.when, command=shutdown.command)
     launcher.ledger.sync()
     done = subprocess.run(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -58,20 +59,39 @@ def judge(gate: Gate, facts: Facts) -> Verdict:
     return Verdict(None if gate.otherwise == "revisit" else gate.otherwise, values)
 
 
+@functools.lru_cache(maxsize=4096)
 def follows(plan: Plan, name: str) -> frozenset[str]:
     """Every window that comes after the window `name`, directly or not."""
+    next_of: dict[str, list[str]] = {}
+    for window in plan.windows:
+        for before in window.after:
+            next_of.setdefault(before, []).append(window.name)
     found: set[str] = set()
-    grew = True
-    while grew:
-        more = {w.name for w in plan.windows if w.name not in found and (name in w.after or found & set(w.after))}
-        grew = bool(more)
-        found |= more
+    todo = [name]
+    while todo:
+        for later in next_of.get(todo.pop(), ()):
+            if later not in found:
+                found.add(later)
+                todo.append(later)
     return frozenset(found)
 
 
 def gated(plan: Plan, window: Window) -> list[Gate]:
     """The gates that `window` waits for."""
     return [gate for gate in plan.gates if window.name in follows(plan, gate.after)]
+
+
+def comes_before(plan: Plan, name: str) -> frozenset[str]:
+    """Every window that the window `name` comes after, directly or not."""
+    after = {window.name: window.after for window in plan.windows}
+    found: set[str] = set()
+    todo = [name]
+    while todo:
+        for before in after.get(todo.pop(), ()):
+            if before not in found:
+                found.add(before)
+                todo.append(before)
+    return frozenset(found)
 
 
 def drops(plan: Plan, gate: Gate, result: str) -> frozenset[str]:

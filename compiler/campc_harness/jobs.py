@@ -96,7 +96,7 @@ def run_job(
         window=window.name,
         run_id=identity.id,
         attempt=attempt,
-        argv=(python(), str(bundle.root / run.script), *run.args),
+        argv=(*_interpreter(run.script), str(bundle.root / run.script), *run.args),
         cwd=bundle.work if bundle.work.is_dir() else bundle.root,
         env=environment,
         log=log or bundle.log(window.name, attempt),
@@ -136,6 +136,11 @@ def command_job(bundle: Bundle, window: Window, run_id: str | None, attempt: int
         hang_s=None,
         grace_s=setting("CAMPC_GRACE_S", 20.0),
     )
+
+
+def _interpreter(script: str) -> tuple[str, ...]:
+    """What runs a script: bash for `.sh`, else this Python."""
+    return (shutil.which("bash") or "/bin/sh",) if script.endswith(".sh") else (python(),)
 
 
 def _from(bundle: Bundle, run: RunPlan, identity: Identity) -> str:

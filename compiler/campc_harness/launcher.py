@@ -9,24 +9,26 @@ import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
 
-from campc_harness import agenda, clock, gates, processes, spend
-from campc_harness.bundle import OWNER, Bundle, read_json, setting, write_json
+from campc_harness import agenda, clock, processes
+from campc_harness.bundle import LIVE_FILE, OWNER, STOP_FILE, Bundle, read_json, write_json
+from campc_harness.courier import Courier
 from campc_harness.exits import DEADLINE, DONE, INTERRUPTED, MISCONFIGURED, STOPPED
-from campc_harness.ledger import Ledger, read
+from campc_harness.gatekeeper import Gatekeeper
+from campc_harness.horizon import Horizon
+from campc_harness.ledger import Ledger, Record, read
+from campc_harness.mirror import Mirror
 from campc_harness.notify import Notifier
-from campc_harness.plan import Gate, Identity, Window
+from campc_harness.plan import Identity, Window
 from campc_harness.progress import Progress, Tail
 from campc_harness.task import Host, Task
 from campc_harness.watch import Watcher
 
 _TICK_S = 0.25
 _LIVE_EVERY_S = 1.0
+_LOOK_S = 2.0
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 _WORST_FIRST = (MISCONFIGURED, 1, DEADLINE, STOPPED)
-STOP_FILE = "stop.json"
-LIVE_FILE = "live.json"
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class Options:
     """How a launch was asked for: `restart` after its supervisor was lost, `say` prints one line for people."""
 
     restart: bool = False
+    keep_machine: bool = False
     say: Callable[[str], None] = print
 
 
@@ -47,6 +50,12 @@ class Launcher:
         self.ledger = Ledger(bundle.ledger, bundle.lot.name, bundle.machine, self.redactor.text)
         self.tasks: list[Task] = []
         self.interrupted: str | None = None
+        self.keep_machine = options.keep_machine
+        self.mirror = Mirror(
+            bundle, {"lot": bundle.lot.name, "plan_hash": bundle.plan.plan_hash, "keep": options.keep_machine}
+        )
+        self.courier = Courier(bundle)
+        self._mirror_soon = False
         self._say = options.say
         self._restart = options.restart
         self._tail = Tail(bundle.ledger)
@@ -55,11 +64,14 @@ class Launcher:
         self._wake_read, self._wake_write = os.pipe()
         self._reading = clock.read()
         self._live_at = 0.0
+        self._looked = (0, 0.0)
         self._said: set[str] = set()
+        self.horizon = Horizon(bundle, lambda: self.progress)
+        self._gatekeeper = Gatekeeper(bundle, self.ledger, lambda: self.progress, self._say)
         self._host = Host(bundle, self.ledger, self.redactor, lambda: self.progress, self._deadline, self._number)
         self._watcher = Watcher(self)
         self.notifier = Notifier(self.plan.notify, bundle.root, bundle.environment())
-        self.ledger.listen(self.notifier.tell)
+        self.ledger.listen(self._heard)
 
     @property
     def progress(self) -> Progress:
@@ -77,58 +89,10 @@ class Launcher:
             while not self._tick():
                 self._wait(selector)
         self.ledger.sync()
-        return self._code()
-
-    def left(self) -> float | None:
-        """Seconds until the lot's usable end, or until the budget is spent; None where there is no such end."""
-        ends = [self._budget_left()]
-        end = self.usable_end()
-        anchor = self._anchor()
-        if end is not None:
-            ends.append(clock.remaining(end, anchor, clock.read()))
-        known = [item for item in ends if item is not None]
-        return min(known) if known else None
-
-    def usable_end(self) -> float | None:
-        """The lot's usable end in Unix seconds."""
-        lot = self.bundle.lot
-        if lot.usable_end:
-            return datetime.fromisoformat(lot.usable_end.replace("Z", "+00:00")).timestamp()
-        return None if lot.usable_end_s is None else self._anchor().wall + (lot.usable_end_s - lot.start_s)
-
-    def elapsed(self) -> float:
-        """Seconds since the first launch."""
-        anchor, now = self._anchor(), clock.read()
-        by_wall = now.wall - anchor.wall
-        return max(by_wall, now.mono - anchor.mono) if anchor.boot == now.boot else by_wall
-
-    def needs(self, window: Window) -> float:
-        """Seconds that a window will still take, as likely, less what its run has done already."""
-        if agenda.by_hand(window):
-            return 0.0
-        likely = float(window.takes.likely_s)
-        if not agenda.runs_script(window):
-            return likely
-        steps = window.limit_steps or (self.plan.run(window.run or "").steps)
-        if not steps:
-            return likely
-        shares = []
-        for run_id in window.run_ids:
-            state = self._progress.runs.get((run_id, window.name))
-            at = 0 if state is None else (state.committed or 0) if state.outcome is None else steps
-            shares.append(1 - min(1.0, at / steps))
-        return likely * sum(shares) / max(1, len(shares))
-
-    def _anchor(self) -> clock.Reading:
-        first = self._progress.first
-        if first is None:
-            return self._reading
-        return clock.Reading(first.time, first.mono or 0.0, str(first.more.get("boot", "")))
-
-    def _budget_left(self) -> float | None:
-        return spend.seconds_left(self.plan, self.bundle.lot, self._progress, self.elapsed())
+        return self.code()
 
     def _begin(self) -> None:
+        self.ledger.keep_reserve()
         found = read(self.bundle.ledger)
         lost = processes.sweep({OWNER: str(self.bundle.state)})
         now = clock.read()
@@ -146,7 +110,7 @@ class Launcher:
             pid=os.getpid(),
             cpu=self.bundle.cpu,
             restart=self._restart,
-            usable_end=self.usable_end(),
+            usable_end=self.horizon.usable_end(),
         )
         for damage in found.damage:
             text = f"ledger line {damage.line} {damage.text}"
@@ -158,6 +122,10 @@ class Launcher:
             self._note("plan changed", f"earlier launches had another plan: {', '.join(sorted(hashes))}")
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.bundle.state / STOP_FILE)
+
+    def _heard(self, record: Record) -> None:
+        self.notifier.tell(record)
+        self._mirror_soon = self._mirror_soon or record.event not in ("metric", "watch")
 
     def _note(self, reason: str, text: str) -> None:
         self.ledger.append("note", reason=reason, text=text)
@@ -174,15 +142,27 @@ class Launcher:
             self._say(f"{task.window.name}: {task.outcome}" + (f" ({task.reason})" if task.reason else ""))
             if task.outcome == "interrupted" and self.interrupted is None:
                 self.interrupted = task.reason or "interrupted"
+            elif task.window.run and any(not window.brings_home for window in self._pending()):
+                self.courier.send()
         self._watcher.tick()
-        if not self.interrupted:
-            self._gates()
+        self._mirror()
+        if not self.interrupted and self._due():
+            self._gatekeeper.look(self._over())
             self._give_up()
             self._start()
         self._live()
         if self.tasks:
             return False
         return bool(self.interrupted) or not self._pending()
+
+    def _due(self) -> bool:
+        """Whether to look at the agenda again: something was recorded, or a while has passed."""
+        last = self.progress.last
+        seq, now = (last.seq if last else 0), time.monotonic()
+        if seq == self._looked[0] and now - self._looked[1] < _LOOK_S:
+            return False
+        self._looked = (seq, now)
+        return True
 
     def _over(self) -> frozenset[str]:
         """Windows of this lot that are over; a last one counts again once something ran after it."""
@@ -224,53 +204,14 @@ class Launcher:
         self.ledger.append("window", window=name, state="skipped", reason=skip.reason, by=skip.by)
         self._say(f"{name}: not run ({skip.reason})")
 
-    def _gates(self) -> None:
-        over = self._over()
-        own = {window.name for window in self.bundle.windows}
-        for gate in self.plan.gates:
-            state = self.progress.gate(gate.name)
-            if state.result or not (gates.follows(self.plan, gate.after) & own):
-                continue
-            before = {gate.after} | {
-                w.name for w in self.plan.windows if gate.after in gates.follows(self.plan, w.name)
-            }
-            if (before & own) - over:
-                continue
-            self._gate(gate)
-
-    def _gate(self, gate: Gate) -> None:
-        state = self.progress.gate(gate.name)
-        after = self.progress.window(gate.after)
-        if after.state == "skipped" and after.by in ("gate", "time", "failure"):
-            self._decided(gate, "continue", "the window before it was given up", "")
-            return
-        verdict = gates.judge(gate, gates.facts_of(self.plan, [self.progress]))
-        if verdict.result:
-            self._decided(gate, verdict.result, None, verdict.values)
-        elif state.waiting_since is None:
-            fields = {"gate": gate.name, "result": "wait", "values": verdict.values}
-            wait = f"waits {agenda.hours(gate.wait_s)} for `decide {gate.name} …`, then: {gate.if_silent}"
-            self.ledger.append("gate", **fields, window=gate.after, reason=wait, if_silent=gate.if_silent)
-            self._say(f"gate {gate.name}: {verdict.values or 'nothing was measured'}; {wait}")
-        elif time.time() - state.waiting_since >= gate.wait_s:
-            reason = f"nobody decided within {agenda.hours(gate.wait_s)}"
-            self._decided(gate, gate.if_silent, reason, verdict.values)
-
-    def _decided(self, gate: Gate, result: str, reason: str | None, values: str) -> None:
-        dropped = sorted(gates.drops(self.plan, gate, result))
-        self.ledger.append(
-            "gate", window=gate.after, gate=gate.name, result=result, values=values, dropped=dropped, reason=reason
-        )
-        self._say(f"gate {gate.name}: {result}" + (f" ({values})" if values else ""))
-
     def _start(self) -> None:
         """Start what may start now. What doesn't fit with all the rest waits for the rest; what can't fit is given up."""
         pending = self._pending()
-        left = self.left()
-        unfit = self._unfit(pending, left)
-        home = sum(self.needs(window) for window in pending if window.brings_home)
+        left = self.horizon.left()
+        unfit = self.horizon.unfit(pending, [task.window for task in self.tasks], left)
+        home = sum(self.horizon.needs(window) for window in pending if window.brings_home)
         for window in pending:
-            if window.name in unfit and left is not None and self.needs(window) + home > left:
+            if window.name in unfit and left is not None and self.horizon.needs(window) + home > left:
                 self._skip(window.name, agenda.Skip("time", unfit[window.name]))
         over, running = self._over(), self._running()
         ready = agenda.ready(self.plan, self.progress, self.bundle.lot.name, running, over, frozenset(unfit))
@@ -282,6 +223,8 @@ class Launcher:
                 self._say(f"{window.name}: has no command, taken as done by hand")
             else:
                 self._say(f"{window.name}: starts")
+                if window.brings_home:
+                    self.courier.recall()
                 self.tasks.append(Task(self._host, window))
 
     def _unblock(self, unfit: dict[str, str]) -> None:
@@ -294,29 +237,19 @@ class Launcher:
                 reason = unfit.get(window.name, "what it waits for will not come")
                 self._skip(window.name, agenda.Skip("time" if window.name in unfit else "failure", reason))
 
-    def _unfit(self, pending: list[Window], left: float | None) -> dict[str, str]:
-        if left is None:
-            return {}
-        now = time.time()
-        busy = {}
-        for task in self.tasks:
-            began = self.progress.window(task.window.name).began or now
-            busy[task.window.name] = max(0.0, task.window.takes.likely_s - (now - began))
-        needs = {window.name: self.needs(window) for window in pending}
-        return agenda.fitting(self.plan, self.bundle.lot.name, pending, busy, needs, left)
-
     def _deadline(self, window: Window) -> float | None:
-        """Unix time at which a run must have left so that what remains fits before the usable end."""
-        left = self.left()
-        if left is None:
-            return None
-        home = sum(self.needs(other) for other in self._pending() if other.brings_home and other.name != window.name)
-        run = self.plan.run(window.run) if window.run else None
-        write_s = run.checkpoint.write_s if run and run.checkpoint and run.checkpoint.write_s else 5.0
-        return time.time() + left - home - setting("CAMPC_MARGIN_S", 2 * write_s)
+        return self.horizon.deadline(window, self._pending())
 
     def _number(self, window: Window, identity: Identity | None) -> int:
         return self.progress.attempts.get(window.name, 0) + 1
+
+    def _mirror(self) -> None:
+        """Keep what lies beside the checkpoints current: soon where something other than a measurement was recorded."""
+        if self.mirror.tick(self._mirror_soon, usable_end=self.horizon.usable_end(), state="running"):
+            self._mirror_soon = False
+        if self.mirror.trouble:
+            self._note("mirror", self.mirror.trouble)
+            self.mirror.trouble = None
 
     def _clock(self) -> None:
         now = clock.read()
@@ -368,7 +301,8 @@ class Launcher:
         with contextlib.suppress(OSError):
             write_json(self.bundle.state / LIVE_FILE, self._watcher.picture())
 
-    def _code(self) -> int:
+    def code(self) -> int:
+        """The exit code: that of the worst end of a window."""
         if self.interrupted:
             return INTERRUPTED
         outcomes = {self.progress.window(window.name).outcome for window in self.bundle.windows}

@@ -7,6 +7,8 @@ is reported with its line. Reading needs nothing but this file: the closeout use
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import fcntl
 import hashlib
 import json
@@ -28,6 +30,7 @@ FIRST_PREV = "0" * 64
 _MEASUREMENTS = frozenset(("metric", "watch"))
 _BEYOND = 1 << 1000
 _FSYNC_EVERY_S = 2.0
+_RESERVE = 1 << 20
 # A damaged line may hold anything: brackets nested without end, a number beyond every limit.
 _NOT_A_RECORD = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 _HEAD = ("seq", "time", "mono", "lot", "machine", "run_id", "window", "attempt", "event", "step", "reason", "prev")
@@ -135,6 +138,8 @@ class Ledger:
         self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         self._size, self._prev, self._seq = -1, FIRST_PREV, 0
         self._synced = time.monotonic()
+        self._reserve = path.with_name(f"{path.name}.reserve")
+        self.lost = 0
         self._listeners: list[Callable[[Record], None]] = []
 
     def listen(self, listener: Callable[[Record], None]) -> None:
@@ -142,7 +147,7 @@ class Ledger:
         self._listeners.append(listener)
 
     def append(self, event: str, **fields: Any) -> Record:
-        """Write one line; durable on return unless `event` is a measurement.
+        """Write one line; durable on return unless `event` is a measurement, of which a full disk may lose some.
 
         Raises:
             ValueError: `event` isn't one that the ledger knows.
@@ -157,13 +162,25 @@ class Ledger:
                 self._write(
                     "note", {"reason": "torn last line", "text": f"{torn} bytes of an unfinished line were set aside"}
                 )
-            record = self._write(event, fields)
+            try:
+                record = self._write(event, fields)
+            except OSError:
+                if event not in _MEASUREMENTS:
+                    raise
+                self.lost += 1
+                return Record(self._seq, 0.0, event)
             self._sync(at_once=event not in _MEASUREMENTS)
         finally:
             fcntl.flock(self._handle, fcntl.LOCK_UN)
         for listener in self._listeners:
             listener(record)
         return record
+
+    def keep_reserve(self) -> None:
+        """Set room aside, so that on a full disk what matters can still be written for a long time."""
+        if not self._reserve.exists():
+            with contextlib.suppress(OSError), open(self._reserve, "wb") as stream:
+                os.posix_fallocate(stream.fileno(), 0, _RESERVE)
 
     def sync(self) -> None:
         """Make everything that was written durable."""
@@ -182,12 +199,25 @@ class Ledger:
         tree.update({key: self._plain(value) for key, value in fields.items()})
         tree["prev"] = self._prev
         line = json.dumps(tree, ensure_ascii=False, allow_nan=False).encode("utf-8", "surrogatepass")
-        view = memoryview(line + b"\n")
-        while view:
-            view = view[os.write(self._handle, view) :]
+        self._put(line + b"\n", event not in _MEASUREMENTS)
         self._size += len(line) + 1
         self._prev, self._seq = hashlib.sha256(line).hexdigest(), self._seq + 1
         return _record(tree)
+
+    def _put(self, data: bytes, weighty: bool) -> None:
+        """Write `data` whole or not at all; on a full disk the reserve is given up for what is `weighty`."""
+        for last in (False, True):
+            try:
+                view = memoryview(data)
+                while view:
+                    view = view[os.write(self._handle, view) :]
+                return
+            except OSError as error:
+                os.ftruncate(self._handle, self._size)
+                full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+                if last or not weighty or not full or not self._reserve.exists():
+                    raise
+                self._reserve.unlink()
 
     def _plain(self, value: Any) -> Any:
         if isinstance(value, str):

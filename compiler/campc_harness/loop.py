@@ -25,7 +25,7 @@ class Loop:
 
     def __init__(self, session: Session, total: int, *, lockstep: bool = True) -> None:
         self._session = session
-        self.total = session.limited(total)
+        self.total = session.rehearsal.limited(total)
         self.lockstep = lockstep
         self.step = 0
         self.open = False
@@ -63,6 +63,14 @@ class Loop:
     def digest(self) -> dict[str, Any]:
         """What a rehearsal records of the step just ended."""
         return {}
+
+    def flush(self) -> None:
+        """Make the state of this boundary durable."""
+        self._session.flush(self.step)
+
+    def kept(self) -> dict[str, Any]:
+        """What a rehearsal compares as the run's state."""
+        return self._session.tracked.state()
 
     def after_body(self) -> dict[str, Any]:
         """`state_dict` as it will be when the body that is running now has ended."""
@@ -205,7 +213,7 @@ class Batches(Loop):
         begun = time.perf_counter()
         self._current = next(self._dealt)
         self._session.waited(time.perf_counter() - begun)
-        if self._session.recorder is not None:
+        if self._session.rehearsal.active:
             self._seen.append(self._current)
         return self.step + 1, self._current.batch
 

@@ -43,7 +43,7 @@ class Metrics:
         self.truncated = 0
         self.data_wait = 0.0
         self.checkpoint_age: Callable[[], float | None] = lambda: None
-        self.improved: Callable[[str, Number], None] = lambda name, value: None
+        self.logged: Callable[[str, Number], None] = lambda name, value: None
         self.sinks: list[Sink] = []
 
     @property
@@ -121,7 +121,7 @@ class Metrics:
             self.last[name] = value
             if better(name, value, self.best.get(name)):
                 self.best[name] = value
-                self.improved(name, value)
+            self.logged(name, value)
         if "truncated_inputs" in read:
             self.count_truncated(int(read["truncated_inputs"]) - self.truncated)
         for sink in list(self.sinks):

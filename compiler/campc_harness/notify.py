@@ -22,11 +22,11 @@ class Notifier:
         self._environment = dict(environment)
         self._running: list[subprocess.Popen[bytes]] = []
 
-    def tell(self, record: Record) -> None:
-        """Run each command that asked for this event."""
+    def tell(self, record: Record, everyone: bool = False) -> None:
+        """Run each command that asked for this event, or every command."""
         self._running = [process for process in self._running if process.poll() is None]
         for rule in self._rules:
-            if record.event in rule.on:
+            if everyone or record.event in rule.on:
                 self._run(rule.command, record)
 
     def wait(self, seconds: float) -> None:

@@ -295,9 +295,9 @@ class Notify:
     on: tuple[str, ...] = ("stop", "watch", "gate", "deadline", "crash", "done")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Plan:
-    """The whole of `campaign.json` that a rented machine needs."""
+    """The whole of `campaign.json` that a rented machine needs; two are the same only if they are one object."""
 
     schema: int
     plan_hash: str

@@ -5,9 +5,8 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -15,14 +14,18 @@ from typing import Any
 import torch
 
 from campc_harness import context as contexts
-from campc_harness import exits, rng
+from campc_harness import ending, rng
 from campc_harness.context import Context, Policy
 from campc_harness.errors import Misconfigured
+from campc_harness.items import Id, Items
+from campc_harness.loaders import Loader, RunSampler
 from campc_harness.loading import Collate
 from campc_harness.loop import Batches, Loop
 from campc_harness.metrics import Sink, as_stop
+from campc_harness.phases import AFTER, EVALUATE, TRAIN
 from campc_harness.rules import Fired
-from campc_harness.session import AFTER, EVALUATE, TRAIN, Session, device_of, local
+from campc_harness.session import Session
+from campc_harness.weights import load_weights
 
 
 class Run:
@@ -30,7 +33,6 @@ class Run:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._fired_once: set[int] = set()
 
     @classmethod
     def start(
@@ -67,21 +69,21 @@ class Run:
             else:
                 context = contexts.by_hand(dict(defaults or {}), seed=seed, folder=folder, policy=policy)
             context.outputs.mkdir(parents=True, exist_ok=True)
-            session = Session(context, local)
+            session = Session(context)
             for handle in (context.report_fd, context.life_fd):
                 if handle is not None:
                     os.set_inheritable(handle, False)
             session.latch.install()
-            session.hello()
-            session._arm()
+            ending.hello(session)
+            session.arm()
             rng.seed(context.seed)
             return cls(session)
         except Misconfigured as error:
-            _record_early(error, session)
+            _refuse(error, session)
             raise
         except OSError as error:
             refused = Misconfigured(f"the run's folders can't be used: {error}")
-            _record_early(refused, session)
+            _refuse(refused, session)
             raise refused from error
 
     def __enter__(self) -> Run:
@@ -92,7 +94,7 @@ class Run:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            self._session.exit(error)
+            ending.leave_block(self._session, error)
         finally:
             # A launched attempt keeps its latch: a late signal must not turn a good end into a death.
             if not self._session.context.launched:
@@ -128,7 +130,7 @@ class Run:
     @property
     def device(self) -> torch.device:
         """This process's CUDA device, or the CPU."""
-        return device_of(self._session.context)
+        return ending.device_of(self._session.context)
 
     @property
     def outputs(self) -> Path:
@@ -168,7 +170,7 @@ class Run:
     def epoch(self) -> int:
         """The epoch of the current batch, from 0."""
         loop = self._session.loop
-        return loop.epoch if isinstance(loop, Batches) else 0
+        return loop.epoch if isinstance(loop, (Batches, Loader)) else 0
 
     # State
 
@@ -250,44 +252,95 @@ class Run:
         """
         return Loop(self._session, n, lockstep=lockstep)
 
+    def data(self, loader: Any, *, steps: int | None = None, epochs: int | None = None) -> Loop:
+        """Iterate over (step, batch) from a loader of the script's own, and measure how long training waits for it.
+
+        Args:
+            loader: has `state_dict` and `load_state_dict` (as torchdata's StatefulDataLoader), or is a DataLoader whose
+                sampler is `run.sampler(len(dataset))`.
+            steps: in all; or
+            epochs: passes over the loader.
+        """
+        return Loader(self._session, loader, steps=steps, epochs=epochs)
+
+    def sampler(self, size: int, *, shuffle: bool = True) -> RunSampler:
+        """A sampler for a DataLoader that `run.data` iterates over; it goes on where the checkpoint was.
+
+        Random numbers that a dataset draws in loader workers don't go on so; those of `run.batches` do.
+
+        Args:
+            size: of the dataset.
+            shuffle: a new order every epoch; else the dataset's own.
+        """
+        context = self._session.context
+        return RunSampler(context.seed, size, context.rank, context.world, shuffle=shuffle)
+
+    def items(self, ids: Sequence[Id], batch: int = 64, *, output: str = "items.jsonl") -> Items:
+        """Iterate over lists of ids that have no row yet, for inference; give each its row with `emit`.
+
+        Rows are committed in parts; across kills and other numbers of ranks no id gets two and none is left out.
+
+        Args:
+            ids: all of them, text or whole numbers, in the order that the output is to have.
+            batch: how many at a time.
+            output: the file below the outputs that the rows end up in, `.jsonl` or `.csv`.
+        """
+        return Items(self._session, ids, batch, output)
+
+    def emit(self, one: Id, row: Any) -> None:
+        """Give an id of the current batch its row: a dictionary, or any plain JSON value.
+
+        Raises:
+            ValueError: it has one, is not in the batch, or the row isn't plain JSON.
+        """
+        loop = self._session.loop
+        if not isinstance(loop, Items):
+            raise RuntimeError("run.emit belongs into a loop over run.items")
+        loop.emit(one, row)
+
+    def resume_from(self, path: str | os.PathLike[str]) -> None:
+        """Load weights that somebody already has, from a checkpoint's folder or URL, into the tracked modules, now.
+
+        A checkpoint of this run is restored over them where there is one.
+
+        Raises:
+            Misconfigured: there is no such checkpoint, or its weights don't fit.
+        """
+        load_weights(os.fspath(path), self._session.tracked)
+
     def every(self, n: int) -> bool:
         """Whether `n` divides the current step. In a rehearsal it is true once, right after the checkpoint."""
         session = self._session
         if not self.accumulated:
             return False
-        if session.context.rehearsing:
-            true = session.step == session.rehearsal_save + 1
+        if session.rehearsal.active and session.loop is not None:
+            true = session.step == session.rehearsal.save_step(session.loop.total) + 1
         else:
-            true = session.step % n == 0 or n in session.owed
-        if true:
-            session.due.add(n)
+            true = session.step % n == 0
+        session.evaluations.asked(n, true=true)
         return true
 
     @contextlib.contextmanager
     def evaluation(self) -> Iterator[None]:
-        """Evaluate inside: call it after the step's updates. What happens inside doesn't change how training goes on.
+        """Evaluate inside, after the step's updates. What happens inside doesn't change how training goes on.
 
-        The state of the step's end is staged first; a signal inside makes that durable and ends the attempt. Random
-        numbers drawn inside are given back.
+        A signal inside ends the attempt, and the step is begun again by the next one, evaluation and all. Random numbers
+        drawn inside are given back.
         """
         session = self._session
         if session.phase == AFTER or session.loop is None:
             yield
             return
-        session.staged = session.snapshot(after_body=True)
+        session.stage_for_evaluation()
         before = rng.capture()
-        session.phase = EVALUATE
+        session.enter(EVALUATE)
         if session.latch.set:
-            session._arrived()
+            session.arrived()
         try:
             yield
             rng.restore(before)
         finally:
-            left = session.latch.set and session.context.world == 1
-            session.phase = TRAIN
-            if session.staged is not None and not left:
-                session.checkpoints.buffers.give(session.staged.buffer)
-                session.staged = None
+            session.enter(TRAIN)
 
     # Metrics
 
@@ -331,22 +384,8 @@ def _elsewhere() -> Fired:
     return Fired("of another rank", "it fired there", "")
 
 
-def _record_early(error: Misconfigured, session: Session | None) -> None:
+def _refuse(error: Misconfigured, session: Session | None) -> None:
     if session is not None:
-        session.record(error)
-        return
-    sys.stderr.write(f"campc: {error.reason}\n")
-    folder = os.environ.get("CAMPC_ATTEMPT_DIR")
-    if os.environ.get("CAMPC_BUNDLE") and folder:
-        with contextlib.suppress(OSError, ValueError):
-            record = exits.ExitRecord(
-                attempt=int(os.environ.get("CAMPC_ATTEMPT") or 1),
-                nonce=os.environ.get("CAMPC_NONCE", ""),
-                rank=int(os.environ.get("RANK") or 0),
-                code=exits.MISCONFIGURED,
-                outcome=exits.OUTCOMES[exits.MISCONFIGURED],
-                reason=error.reason,
-                stop=None,
-                step=0,
-            )
-            exits.write_exit(folder, record)
+        ending.record(session, error)
+    else:
+        ending.record_early(error, dict(os.environ))

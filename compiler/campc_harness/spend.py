@@ -31,7 +31,12 @@ def spent(plan: Plan, lot: Lot, progress: Progress, since_start_s: float) -> Mon
     currencies = {amount.currency for amount in amounts}
     if len(currencies) != 1:
         return None
-    return Money(sum((amount.amount for amount in amounts), Decimal(0)), currencies.pop())
+    total = sum((amount.amount for amount in amounts), Decimal(0))
+    # Rent by time has endless digits; what was declared keeps its own.
+    exponent = total.as_tuple().exponent
+    if isinstance(exponent, int) and exponent < -2:
+        total = total.quantize(Decimal("0.01"))
+    return Money(total, currencies.pop())
 
 
 def rented(lot: Lot, since_start_s: float) -> Money | None:

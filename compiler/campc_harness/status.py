@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from datetime import datetime
 
 from campc_harness import agenda, gates, keeper, spend
 from campc_harness.bundle import Bundle, read_json
+from campc_harness.horizon import Horizon
 from campc_harness.ledger import read
 from campc_harness.plan import Window
 from campc_harness.progress import Progress, progress_of
@@ -88,7 +88,9 @@ def project(bundle: Bundle, progress: Progress, live: dict[str, object]) -> Proj
         total += seconds
     left = live.get("left_s")
     basis = f"{measured} windows at the step time observed, the others as planned" if measured else "as planned"
-    return Projection(total, float(left) if isinstance(left, (int, float)) else _left(bundle, progress), basis)
+    return Projection(
+        total, float(left) if isinstance(left, (int, float)) else Horizon(bundle, lambda: progress).left(), basis
+    )
 
 
 def observed_pace(bundle: Bundle, progress: Progress) -> dict[str, float]:
@@ -175,11 +177,14 @@ def _progress(bundle: Bundle, progress: Progress, window: Window, task: dict[str
     if not window.run or not agenda.runs_script(window):
         return ""
     total = window.limit_steps or bundle.plan.run(window.run).steps
-    parts = []
-    for run_id in window.run_ids:
-        state = progress.runs.get((run_id, window.name))
-        if state is None:
-            continue
+    begun = [state for run_id in window.run_ids if (state := progress.runs.get((run_id, window.name))) is not None]
+    if len(window.run_ids) > 1:
+        done = sum(state.outcome == "done" for state in begun)
+        parts = [f"{done} of {len(window.run_ids)} seeds"]
+    else:
+        parts = []
+    for state in begun[-1:]:
+        run_id = state.run_id
         live_step = task.get("step") if task.get("run_id") == run_id else None
         step = live_step if isinstance(live_step, int) else state.step
         shown = [f"{step}/{total}" if total else f"step {step}"] if step is not None else []
@@ -232,12 +237,3 @@ def _remaining(bundle: Bundle, progress: Progress, window: Window, pace: dict[st
         elif state.outcome is None:
             todo += max(0, steps - (state.step or 0))
     return todo * pace[window.run], True
-
-
-def _left(bundle: Bundle, progress: Progress) -> float | None:
-    lot = bundle.lot
-    if lot.usable_end:
-        return datetime.fromisoformat(lot.usable_end.replace("Z", "+00:00")).timestamp() - time.time()
-    if lot.usable_end_s is None or progress.first is None:
-        return None
-    return progress.first.time + lot.usable_end_s - lot.start_s - time.time()

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol
 
 from campc_harness import manifest
 from campc_harness.errors import NoRoom, Superseded
+from campc_harness.mounts import file_system, needs_reading_back
 
 
 class Storage(Protocol):
-    """What the checkpoint engine needs of a place. Names are those of checkpoint folders."""
+    """What the checkpoint engine needs of a place. Names are those of checkpoint folders.
+
+    Faults of the place are `OSError`, a full one is `NoRoom`, a newer claim is `Superseded`.
+    """
+
+    @property
+    def patience_s(self) -> float:
+        """How long a failing write is tried again, in seconds."""
+
+    def prefix(self) -> str:
+        """Where, below a checkpoint's folder, this attempt's data files lie; the manifest names it."""
 
     def claim(self) -> int:
         """Claim the run for this attempt: a number higher than any before. Older claimants can commit no more."""
@@ -47,8 +59,26 @@ class Storage(Protocol):
     def abandon(self, step: int) -> None:
         """Remove what an uncommitted checkpoint has written."""
 
+    def parts(self) -> list[str]:
+        """Names of the committed parts of `items`, oldest first."""
+
+    def read_part(self, name: str) -> bytes:
+        """Content of a part."""
+
+    def write_part(self, name: str, content: bytes) -> None:
+        """Commit a part under a name of this attempt's own."""
+
     def free_bytes(self) -> int | None:
         """Room that is left, or None where that can't be known."""
+
+
+def open_storage(place: str) -> Storage:
+    """Storage for an absolute folder, a `file://` URL, or any other URL that fsspec knows."""
+    if "://" in place and not place.startswith("file://"):
+        from campc_harness.remote import RemoteStorage
+
+        return RemoteStorage(place)
+    return LocalStorage(place.removeprefix("file://"))
 
 
 class LocalStorage:
@@ -61,9 +91,15 @@ class LocalStorage:
         root: the folder. Nothing is made or changed in it before `claim`.
     """
 
+    patience_s = 8.0
+
     def __init__(self, root: str | os.PathLike[str]) -> None:
         self.root = Path(root)
         self._claim = 0
+        self._reads_back: bool | None = None
+
+    def prefix(self) -> str:
+        return ""
 
     def claim(self) -> int:
         self.root.mkdir(parents=True, exist_ok=True)
@@ -98,11 +134,14 @@ class LocalStorage:
         with _full(folder), self._fenced():
             folder.mkdir(exist_ok=True)
             handle = os.open(folder / f"{name}.part", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+            digest = hashlib.sha256() if self._must_read_back() else None
             try:
-                produce(lambda chunk: _write_all(handle, chunk))
+                produce(lambda chunk: _write_all(handle, chunk, digest))
                 os.fsync(handle)
             finally:
                 os.close(handle)
+            if digest is not None and _hash(folder / f"{name}.part") != digest.hexdigest():
+                raise OSError(errno.EIO, f"{name} reads back differently than it was written")
             os.rename(folder / f"{name}.part", folder / name)
 
     def pending(self, step: int, name: str) -> bytes | None:
@@ -158,12 +197,40 @@ class LocalStorage:
     def abandon(self, step: int) -> None:
         shutil.rmtree(self._inflight() / manifest.folder_name(step), ignore_errors=True)
 
+    def parts(self) -> list[str]:
+        try:
+            return sorted(entry.name for entry in os.scandir(self.root / "items"))
+        except FileNotFoundError:
+            return []
+
+    def read_part(self, name: str) -> bytes:
+        return (self.root / "items" / name).read_bytes()
+
+    def write_part(self, name: str, content: bytes) -> None:
+        folder = self.root / "items"
+        held = self._inflight() / f"part-{name}"
+        with _full(folder), self._fenced():
+            folder.mkdir(exist_ok=True)
+            handle = os.open(held, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+            try:
+                _write_all(handle, memoryview(content), None)
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+            os.rename(held, folder / f"{self._claim:06d}-{name}")
+        _sync(folder)
+
     def free_bytes(self) -> int | None:
         try:
             status = os.statvfs(self.root)
         except OSError:
             return None
         return status.f_bavail * status.f_frsize
+
+    def _must_read_back(self) -> bool:
+        if self._reads_back is None:
+            self._reads_back = needs_reading_back(file_system(self.root))
+        return self._reads_back
 
     def _inflight(self) -> Path:
         return self.root / f".inflight-{self._claim:06d}"
@@ -223,9 +290,20 @@ class _full:
             raise NoRoom(f"no room left for checkpoints ({os.strerror(error.errno)})") from error
 
 
-def _write_all(handle: int, chunk: memoryview) -> None:
+def _write_all(handle: int, chunk: memoryview, digest: Any) -> None:
+    if digest is not None:
+        digest.update(chunk)
     while chunk:
         chunk = chunk[os.write(handle, chunk) :]
+
+
+def _hash(path: Path) -> str:
+    digest = hashlib.sha256()
+    with open(path, "rb", buffering=0) as stream:
+        os.posix_fadvise(stream.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)  # from the server, not from memory
+        while block := stream.read(8 * 2**20):
+            digest.update(block)
+    return digest.hexdigest()
 
 
 def _sync(folder: Path) -> None:

@@ -15,7 +15,7 @@ from campc_harness.task import Task
 if TYPE_CHECKING:
     from campc_harness.launcher import Launcher
 
-_EVERY_S = 5.0
+_EVERY_S = 2.0
 
 
 class Watcher:
@@ -36,7 +36,7 @@ class Watcher:
             return
         self._at = now
         launcher = self._launcher
-        spent = spend.spent(launcher.plan, launcher.bundle.lot, launcher.progress, launcher.elapsed())
+        spent = spend.spent(launcher.plan, launcher.bundle.lot, launcher.progress, launcher.horizon.elapsed())
         self._facts = {
             "spend": spent,
             "gpu_utilisation": None if launcher.bundle.cpu else gpu.utilisation(),
@@ -65,7 +65,7 @@ class Watcher:
                     "devices": recorder.devices if recorder else {},
                 }
             )
-        left = launcher.left()
+        left = launcher.horizon.left()
         return {
             "time": time.time(),
             "pid": os.getpid(),
@@ -92,7 +92,11 @@ class Watcher:
         facts = Facts(
             metrics={**state.metrics, **recorder.values},
             best=state.best,
-            builtins={**self._facts, "step": recorder.step, "checkpoint_age": _age(recorder.committed_at, began)},
+            builtins={
+                **self._facts,
+                "step": recorder.step,
+                "checkpoint_age": _age(recorder.committed_at or state.committed_at, began),
+            },
         )
         key = (rule.name, task.window.name)
         if evaluate(rule.when, facts) is not True:

@@ -8,10 +8,10 @@ from typing import Any
 import torch
 
 from campc_harness import manifest as manifests
-from campc_harness.checkpoint import Restored, read
 from campc_harness.errors import Damaged, Misconfigured
+from campc_harness.restore import Restored, read, read_manifest
 from campc_harness.state import Tracked, unwrap
-from campc_harness.storage import LocalStorage, Storage
+from campc_harness.storage import Storage, open_storage
 
 
 def open_checkpoint(place: str) -> Restored:
@@ -24,9 +24,7 @@ def open_checkpoint(place: str) -> Restored:
     faults = []
     for name in names:
         try:
-            with storage.open(name, manifests.NAME) as stream:
-                manifest = manifests.parse(stream.read())
-            return read(storage, name, manifest, 0, time.perf_counter())
+            return read(storage, name, read_manifest(storage, name), 0, time.perf_counter())
         except (Damaged, OSError) as error:
             faults.append(f"{name}: {error}")
     raise Misconfigured("; ".join(faults) if faults else f"no checkpoint in {place}")
@@ -58,6 +56,6 @@ def _find(place: str) -> tuple[Storage, list[str]]:
     path = place.rstrip("/")
     head, _, tail = path.rpartition("/")
     if manifests.step_of(tail) is not None:
-        return LocalStorage(head or "/"), [tail]
-    storage = LocalStorage(path)
+        return open_storage(head or "/"), [tail]
+    storage = open_storage(path)
     return storage, storage.committed()

@@ -49,7 +49,7 @@ def write_errors(run: Run, data: Digits, read: Tensor) -> None:
 
 def write_model(run: Run, data: Digits, model: nn.Module) -> None:
     """`model.pt`: weights and shape, and what the model said of some test images, which `reload.py` asks it again."""
-    probe = data.pixels[data.training :][:PROBE]
+    probe = data.pixels[data.training :][:PROBE].clone()
     with torch.no_grad():
         said = model(probe)
     shape = {"hidden": run.params["hidden"], "dropout": run.params["dropout"]}

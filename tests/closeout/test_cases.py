@@ -367,7 +367,7 @@ def test_a_pilot_s_and_a_rerun_s_values_are_not_the_run_s(tmp_path: Path) -> Non
 def test_measured_values_become_lines_of_a_spec(tmp_path: Path) -> None:
     specs = {m.spec: m for m in closed(positive(), tmp_path).measured}
     assert specs["write = 95s"].assumed == "40 s" and specs["write = 95s"].held is False
-    assert specs['takes = 9h; basis = "measured 2026-12-01"'].held is True
+    assert specs['takes = 9h; basis = "measured 2026-12-01, RTX"'].held is True
 
 
 def test_nothing_was_run(tmp_path: Path) -> None:
@@ -423,6 +423,33 @@ def test_a_release_is_proven_or_said_to_be_unproven(tmp_path: Path) -> None:
     )
 
 
+def test_the_watcher_s_own_record_is_proof(tmp_path: Path) -> None:
+    bundle = positive().write(tmp_path / "bundle")
+    line = {
+        "time": BEGAN + 28 * HOUR,
+        "lot": "box",
+        "event": "released",
+        "reason": "the lot is over",
+        "command": "x",
+        "code": 0,
+        "answer": "HTTP 200",
+    }
+    (bundle / "lease-box.jsonl").write_text('nonsense\n{"event": "note", "code": 1}\n' + json.dumps(line) + "\n")
+    lot = close(bundle, reload=False).lots[0]
+    assert (lot.released, lot.release_evidence) == (
+        BEGAN + 28 * HOUR,
+        "released from outside (the lot is over): HTTP 200",
+    )
+
+
+def test_a_record_that_was_only_mirrored_beside_the_checkpoints(tmp_path: Path) -> None:
+    bundle = positive().write(tmp_path / "bundle")
+    (bundle / "checkpoints" / "state-box").mkdir(parents=True)
+    (bundle / "state/box/ledger.jsonl").rename(bundle / "checkpoints/state-box/ledger.jsonl")
+    (bundle / "package/ledger/box.jsonl").unlink()
+    assert close(bundle, reload=False).answered_by == "adopt_wider"
+
+
 def test_copies_failed_ones_too(tmp_path: Path) -> None:
     scene = positive()
     scene.say(26.5, "note", window="home", reason="copy failed", text="can't write to s3://lab/home")
@@ -442,3 +469,19 @@ def test_what_people_recorded(tmp_path: Path) -> None:
         ("gate", "continue"), ("decide", "Go on without the third seed."), ("note", "keeper: Anna"),
     ]  # fmt: skip
     assert result.keeper == "Anna"
+
+
+def test_what_was_measured_on_cpus_says_so(tmp_path: Path) -> None:
+    scene = positive()
+    scene.lines[0]["cpu"] = True
+    specs = [m.spec for m in closed(scene, tmp_path).measured]
+    assert 'takes = 9h; basis = "measured 2026-12-01, CPU"' in specs
+    assert 'takes = 4h; basis = "measured 2026-12-01"' in specs, "people need no machine"
+
+
+def test_how_often_an_interruptible_machine_was_taken(tmp_path: Path) -> None:
+    scene = positive()
+    scene.plan["lots"][0]["package"] |= {"interruptible": True, "interruptions_per_s": 1 / (24 * HOUR)}
+    scene.say(16, "interrupted", window="wider", run_id=WIDER, attempt=1, step=30, reason="SIGTERM", code=75)
+    measured = {m.what: m for m in closed(scene, tmp_path).measured}["interruptions of box"]
+    assert (measured.spec, measured.assumed, measured.held) == ("interruptions = 1 per 30h", "1 per 24 h", True)

@@ -377,5 +377,10 @@ def test_conditions_on_bytes_rows_and_metrics(tmp_path: Path) -> None:
         ["and", ["==", ["builtin", "files"], ["number", 1]], [">=", ["metric", "eval.accuracy"], ["number", 0.79]]],
     )  # fmt: skip
     assert verified(scene, tmp_path).accepted
+    scene.plan["deliverables"][0]["accept"] = condition(
+        "rows == 4 and bytes > 10 and files == 1", "and", ["==", ["builtin", "rows"], ["number", 4]],
+        [">", ["builtin", "bytes"], ["number", 10]], ["==", ["builtin", "files"], ["number", 1]],
+    )  # fmt: skip
+    assert verified(scene, tmp_path / "chain").accepted, "`and` may have any number of parts"
     scene.plan["deliverables"][0]["accept"] = condition("f1 > 0", ">", ["metric", "f1"], ["number", 0])
     assert verified(scene, tmp_path / "2").reasons == ("`f1 > 0` can't be decided: f1 = missing",)

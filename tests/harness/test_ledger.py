@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -121,3 +122,27 @@ def test_secrets_are_masked_in_text_and_bytes() -> None:
     assert redactor.text("a s3cr3t-value b ab") == "a [secret] b ab"
     assert redactor.data(b"x s3cr3t-value") == b"x [secret]"
     assert redactor.found(b"..s3cr3t-value..") and not redactor.found(b"ab")
+
+
+def test_a_full_disk_loses_measurements_and_nothing_else(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(disk)], capture_output=True).returncode:
+        pytest.skip("a small disk can't be mounted here")
+    try:
+        ledger = Ledger(disk / "ledger.jsonl", "box", "here")
+        ledger.keep_reserve()
+        ledger.append("note", text="begins")
+        with open(disk / "ballast", "wb", buffering=0) as stream, contextlib.suppress(OSError):
+            while True:
+                stream.write(b"x" * 4096)
+        while not ledger.lost:
+            ledger.append("metric", values={"loss": 1.0}, text="x" * 2000)
+        for step in range(1000):
+            ledger.append("checkpoint", step=step)
+        ledger.append("stop", reason="no room")
+        found = read(disk / "ledger.jsonl")
+        assert found.records[-1].event == "stop" and not found.damage and not found.torn
+        ledger.close()
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)

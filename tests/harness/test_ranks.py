@@ -118,4 +118,6 @@ def test_a_signal_in_an_evaluation_of_two_ranks_keeps_its_state(bundle: Make) ->
     attempts[0].until(lambda: one.committed() == [10], timeout=2.5)
     for attempt in attempts:
         assert attempt.wait() == 75, attempt.text()
+        record = attempt.exit()
+        assert record is not None and record.step == 10
     assert one.committed() == [10]

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from attrs import frozen
 
+from campc.checks.run import HIDES_THE_REST
 from campc.diagnostic import Diagnostic
 from campc.schema.spec import Allowance, Spec
 
@@ -31,14 +32,27 @@ def apply_allowances(spec: Spec, diagnostics: Iterable[Diagnostic]) -> tuple[lis
         else:
             used.add(allowance)
             allowed.append(Allowed(diagnostic, allowance))
+    partly_unread = any(d.code in HIDES_THE_REST for d in kept)
     for allowance in spec.allowances:
-        if allowance not in used and allowance.at.source is spec.source:
+        if allowance in used or partly_unread or _stands_on_a_fault(spec, allowance, kept):
+            continue
+        if allowance.at.source is spec.source:
             kept.append(
                 Diagnostic(
                     "C214",
                     allowance.at,
-                    f"this allows {allowance.code}, and nothing there is warned of with that code",
-                    help="take it away",
+                    f"this allows {allowance.code}, and no {allowance.code} is found there",
+                    help=f"take it away; or, where {allowance.code} is still reported, move it to the line before that one",
                 )
             )
     return kept, allowed
+
+
+def _stands_on_a_fault(spec: Spec, allowance: Allowance, found: list[Diagnostic]) -> bool:
+    """Whether what it speaks of is itself at fault: then the warning may be missing for that reason."""
+    source = allowance.at.source
+    if any(d.severity == "error" and d.at.source is source and d.at.line in allowance.lines for d in found):
+        return True
+    return any(
+        node.broken and node.head.source is source and node.head.line in allowance.lines for node in spec.blocks()
+    )

@@ -19,6 +19,8 @@ class Rule:
 
     code: str
     check: Check
+    absence: bool = False
+    """It reports that something isn't there. Where part of a file could not be read it keeps still: what it misses may be in that part."""
 
     @property
     def page(self) -> Page:
@@ -36,11 +38,11 @@ class Page:
     good: str
 
 
-def rule(code: str) -> Callable[[Check], Rule]:
-    """Make a function the rule of a code."""
+def rule(code: str, *, absence: bool = False) -> Callable[[Check], Rule]:
+    """Make a function the rule of a code; ``absence`` where it reports that something isn't there."""
 
     def enter(check: Check) -> Rule:
-        return Rule(code, check)
+        return Rule(code, check, absence)
 
     return enter
 

@@ -37,8 +37,8 @@ class Bundle:
     """campaign.json as it stands."""
     plan: Plan
     """The same, typed, as far as a rented machine needs it."""
-    ledgers: tuple[Path, ...]
-    """Of this folder's own state, then those of the package."""
+    ledgers: tuple[tuple[str, Path], ...]
+    """Lot and file: of this folder's own state, then those of the package, then what was mirrored beside the checkpoints."""
     runs: tuple[Path, ...]
     """Folders of `RUN_ID/outputs`: this folder's own, then the package's."""
     package: Path | None
@@ -87,15 +87,12 @@ def open_bundle(folder: Path) -> Bundle:
         raise Refused(f"{folder}: campaign.json is not whole: {wrong}; build the bundle again")
     package = next((place for place in (folder / "package", folder) if (place / "manifest.json").is_file()), None)
     runs = tuple(place for place in (folder / "runs", folder / "package" / "runs") if place.is_dir())
-    ledgers = [
-        *sorted((folder / "state").glob("*/ledger.jsonl")),
-        *sorted((folder / "package" / "ledger").glob("*.jsonl")),
-    ]
-    ledgers += sorted((folder / "ledger").glob("*.jsonl"))
     changed = tuple(_changed(folder))
     _must_be_the_plan(folder, plan.plan_hash, package)
     work = folder / "work"
-    return Bundle(folder, tree, plan, tuple(ledgers), runs, package, work if work.is_dir() else None, changed)
+    return Bundle(
+        folder, tree, plan, tuple(_ledgers(folder, plan)), runs, package, work if work.is_dir() else None, changed
+    )
 
 
 def refuse_other_plan(bundle: Bundle, plan_hash: str, where: str) -> None:
@@ -132,6 +129,16 @@ def _sha256(path: Path, *_facts: int) -> str:
         while block := stream.read(_BLOCK):
             digest.update(block)
     return digest.hexdigest()
+
+
+def _ledgers(folder: Path, plan: Plan) -> Iterator[tuple[str, Path]]:
+    yield from ((path.parent.name, path) for path in sorted((folder / "state").glob("*/ledger.jsonl")))
+    for packed in (folder / "package" / "ledger", folder / "ledger"):
+        yield from ((path.stem, path) for path in sorted(packed.glob("*.jsonl")))
+    places = dict.fromkeys(run.checkpoint.to for run in plan.runs if run.checkpoint and "://" not in run.checkpoint.to)
+    for lot in plan.lots:
+        mirrors = [folder / place / f"state-{lot.name}" / "ledger.jsonl" for place in places]
+        yield from ((lot.name, path) for path in mirrors if path.is_file())
 
 
 def _must_be_folder(folder: Path) -> None:

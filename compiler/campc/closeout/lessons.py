@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, tzinfo
 from decimal import Decimal
 from fractions import Fraction
@@ -28,8 +28,9 @@ def measured_of(
     """Measured values as lines of a spec: times of windows, then the checkpoints' size, write and restore, then interruptions."""
     zone = _zone(bundle.plan.campaign.timezone)
     return (
-        *_windows(windows, zone),
+        *_windows(windows, zone, _machines(bundle, story)),
         *_checkpoints(bundle, story, attempts),
+        *_interruptions(bundle, story),
         *_steps(bundle, story),
     )
 
@@ -60,13 +61,21 @@ def unknowns_of(bundle: Bundle, windows: Sequence[WindowResult]) -> tuple[Unknow
     return tuple(found)
 
 
-def _windows(windows: Sequence[WindowResult], zone: tzinfo) -> Iterator[Measured]:
+def _machines(bundle: Bundle, story: Story) -> dict[str, str]:
+    """What each lot's windows were measured on: its GPU, or CPUs where it was launched on these."""
+    cpu = {record.lot for record in story.of("launch") if record.more.get("cpu") is True}
+    return {lot.name: "CPU" if lot.name in cpu else lot.package.gpu for lot in bundle.plan.lots}
+
+
+def _windows(windows: Sequence[WindowResult], zone: tzinfo, machines: Mapping[str, str]) -> Iterator[Measured]:
     for window in windows:
         if window.actual is None or window.actual_end is None or window.state != "done" or window.actual < 0.0005:
             continue
         day = datetime.fromtimestamp(window.actual_end, zone).date().isoformat()
         low, high = window.low or window.planned, window.high or window.planned
         took = _rounded(window.actual)
+        known = machines.get(window.lot or "")
+        machine = f", {known}" if known else ""
         yield Measured(
             what=f"window {window.name}",
             assumed=_range(low, window.planned, high),
@@ -74,7 +83,7 @@ def _windows(windows: Sequence[WindowResult], zone: tzinfo) -> Iterator[Measured
             held=low <= window.actual <= high
             if high > low
             else abs(window.actual - window.planned) <= CLOSE * window.planned,
-            spec=f'takes = {compact_duration(took)}; basis = "measured {day}"',
+            spec=f"takes = {compact_duration(took)}; basis = {_quoted(f'measured {day}{machine}')}",
             place=f"window {window.name}",
             basis="one execution",
         )
@@ -151,6 +160,26 @@ def _restores(policy: Checkpoint, attempts: Sequence[AttemptResult], story: Stor
         )
 
 
+def _interruptions(bundle: Bundle, story: Story) -> Iterator[Measured]:
+    """How often an interruptible lot's machine was taken, as far as attempts were interrupted by it."""
+    for lot in bundle.plan.lots:
+        times = [record.time for record in story.records if record.lot == lot.name]
+        taken = sum(record.event == "interrupted" and record.lot == lot.name for record in story.records)
+        hours = round((max(times) - min(times)) / 3600) if times else 0
+        if not lot.package.interruptible or not taken or not hours:
+            continue
+        expected = lot.package.interruptions_per_s
+        yield Measured(
+            what=f"interruptions of {lot.name}",
+            assumed=None if expected is None else f"{expected * 86400:.3g} per 24 h",
+            measured=f"{taken} in {hours} h",
+            held=None if expected is None else taken <= expected * hours * 3600 * (1 + CLOSE),
+            spec=f"interruptions = {taken} per {hours}h",
+            place=f"package {lot.package.name}",
+            basis="one lot",
+        )
+
+
 def _steps(bundle: Bundle, story: Story) -> Iterator[Measured]:
     """Seconds a step of each run: the median over its attempts, from its metrics' own times."""
     spans: dict[tuple[str, str | None, int | None], list[Record]] = {}
@@ -203,6 +232,11 @@ def _round_up(size: float) -> Fraction:
     """To three digits, up."""
     unit = 10 ** max(0, len(str(int(size))) - 3)
     return Fraction(-(-int(size) // unit) * unit)
+
+
+def _quoted(text: str) -> str:
+    """As a string of the language."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _count(number: int, thing: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,7 +21,13 @@ def lots_of(bundle: Bundle, story: Story, windows: Sequence[WindowResult]) -> tu
     """Every lot of the plan, in its order."""
     blocks = {str(block.get("name")): block for block in bundle.blocks("lots")}
     return tuple(
-        _lot(lot, blocks.get(lot.name, {}), story, [window for window in windows if window.lot == lot.name])
+        _lot(
+            lot,
+            blocks.get(lot.name, {}),
+            story,
+            [window for window in windows if window.lot == lot.name],
+            _lease(bundle, lot.name),
+        )
         for lot in bundle.plan.lots
     )
 
@@ -59,7 +66,9 @@ def still_costs(bundle: Bundle, lots: Sequence[LotResult], copies: Sequence[Copy
     return (*found, *(f"{place} holds copies until they are deleted" for place in dict.fromkeys(places)))
 
 
-def _lot(lot: Lot, block: Mapping[str, Any], story: Story, windows: Sequence[WindowResult]) -> LotResult:
+def _lot(
+    lot: Lot, block: Mapping[str, Any], story: Story, windows: Sequence[WindowResult], lease: tuple[float, str] | None
+) -> LotResult:
     records = [record for record in story.records if record.lot == lot.name]
     # A rehearsal before the launch may have been made elsewhere: the lot's own time begins with its launch.
     launches = [record.time for record in records if record.event == "launch"]
@@ -97,8 +106,8 @@ def _lot(lot: Lot, block: Mapping[str, Any], story: Story, windows: Sequence[Win
         idle=idle,
         uncommitted=max(0.0, usable_end - last_end) if usable_end is not None and last_end is not None else None,
         energy_kwh=_energy(records),
-        released=release.time if release else None,
-        release_evidence=_evidence(release) if release else _unproven(records),
+        released=lease[0] if lease else release.time if release else None,
+        release_evidence=lease[1] if lease else _evidence(release) if release else _unproven(records),
         machines=tuple(dict.fromkeys(record.machine for record in records if record.machine)),
     )
 
@@ -109,6 +118,29 @@ def _evidence(record: Record) -> str:
     said = _said(record.more) if inside else ": ".join(filter(None, (record.reason, _said(record.more))))
     how = "the shutdown command ended with exit code 0" if inside else "released from outside"
     return f"{how}: {said}" if said else how
+
+
+def _lease(bundle: Bundle, lot: str) -> tuple[float, str] | None:
+    """When the watcher on another machine released a lot, and what it was answered: the strongest proof there is."""
+    try:
+        lines = (bundle.folder / f"lease-{lot}.jsonl").read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return None
+    for line in reversed(lines):
+        try:
+            tree = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if (
+            isinstance(tree, dict)
+            and tree.get("event") == "released"
+            and tree.get("code") == 0
+            and isinstance(tree.get("time"), (int, float))
+        ):
+            return float(
+                tree["time"]
+            ), f"released from outside ({tree.get('reason')}): {_said(tree) or 'it answered nothing'}"
+    return None
 
 
 def _unproven(records: Sequence[Record]) -> str | None:

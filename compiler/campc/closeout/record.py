@@ -52,8 +52,7 @@ def read_story(bundle: Bundle) -> Story:
     chains: list[_Chain] = []
     checks: list[LedgerCheck] = []
     remarks: list[str] = []
-    for path in bundle.ledgers:
-        lot = path.parent.name if path.name == "ledger.jsonl" else path.stem
+    for lot, path in bundle.ledgers:
         try:
             if path.stat().st_size > MOST_BYTES:
                 raise OSError(f"it is larger than {MOST_BYTES:,} bytes")

@@ -202,7 +202,7 @@ def _run(words: list[str], there: Path, home: Path, hidden: Path, timeout_s: flo
             code = None
         finally:
             _end(process)
-    said = _last_line(log).replace(str(there), ".")
+    said = _last_line(log).replace(f"{there}/", "").replace(str(home), "…")
     if code is None:
         return Reloaded(False, f"it was not reloaded after {timeout_s:g} s, and was ended")
     if code != 0:

@@ -22,7 +22,7 @@ _TEXTS: Mapping[str, tuple[str, ...]] = {
     "expenses": ("name",),
 }
 _ARITY = {
-    **dict.fromkeys(("or", "and", "==", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/"), 2),
+    **dict.fromkeys(("==", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/"), 2),
     **dict.fromkeys(("not", "neg", "finite", "missing", "mean", "min", "max", "std"), 1),
 }
 
@@ -87,6 +87,8 @@ def _is_expression(expr: Any, deepest: int) -> bool:
     if not isinstance(expr, list) or not expr or not isinstance(expr[0], str) or not deepest:
         return False
     head, arguments = expr[0], expr[1:]
+    if head in ("and", "or"):
+        return len(arguments) > 1 and all(_is_expression(argument, deepest - 1) for argument in arguments)
     if head in _ARITY:
         return len(arguments) == _ARITY[head] and all(_is_expression(argument, deepest - 1) for argument in arguments)
     match head, arguments:

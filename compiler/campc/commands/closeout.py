@@ -90,8 +90,7 @@ def render(made: Closeout, attached: Mapping[str, bytes]) -> tuple[dict[str, byt
 def attachments(bundle: Path, spec: Path | None) -> dict[str, bytes]:
     """What travels inside the PDF: the plan, the ledgers, and the spec where it is there."""
     paths = {"campaign.json": bundle / "campaign.json"}
-    for ledger in open_bundle(bundle).ledgers:
-        lot = ledger.parent.name if ledger.name == "ledger.jsonl" else ledger.stem
+    for lot, ledger in open_bundle(bundle).ledgers:
         paths.setdefault(f"ledger-{lot}.jsonl", ledger)
     if spec is not None:
         paths[spec.name] = spec

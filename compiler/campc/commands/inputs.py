@@ -45,6 +45,15 @@ def inputs(paths: Sequence[str], stdin_name: str | None) -> Iterator[Input]:
         yield _input(text, path, read(path, text))
 
 
+def one_input(text: str) -> Input:
+    """The input that a command on a single spec is about; a folder is refused as a file that can't be read."""
+    from campc.syntax.read import read
+
+    if text == "-":
+        return _standard_input(None)
+    return _input(text, Path(text), read(Path(text), text))
+
+
 def _input(
     name: str, path: Path | None, result: tuple[Source, tuple[Diagnostic, ...]], *, searched: bool = False
 ) -> Input:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import sys
 from argparse import Namespace
-from pathlib import Path
 
-from campc.commands.inputs import inputs
+from campc.commands.inputs import one_input
 from campc.pipeline import compile_source
 from campc.render.text import render_text
 
@@ -16,10 +15,7 @@ OK, FAULTS, COULD_NOT_RUN = 0, 1, 2
 
 def plan(options: Namespace) -> int:
     """Print a plan; also of a spec with faults in its schedule or cost, which are told on standard error."""
-    if options.file != "-" and Path(options.file).is_dir():
-        sys.stderr.write(f"campc: {options.file} is a folder: name one .campaign file\n")
-        return COULD_NOT_RUN
-    item = next(iter(inputs([options.file], None)))
+    item = one_input(options.file)
     if item.source is None:
         if options.format_ == "json":
             from campc.render.json import render_json

@@ -134,7 +134,10 @@ def _configurations(
         run = spec.runs[name]
         seeds: tuple[int | None, ...] = run.seeds or (run.seed,)
         parent = list(done[run.from_].values()) if run.from_ is not None and run.from_ in done else []
-        done[name] = {seed: hashlib.sha256(canonical(configuration(spec, run, seed, scripts, extra, parent))).hexdigest() for seed in seeds}
+        done[name] = {
+            seed: hashlib.sha256(canonical(configuration(spec, run, seed, scripts, extra, parent))).hexdigest()
+            for seed in seeds
+        }
     return {name: done[name] for name in spec.runs}
 
 

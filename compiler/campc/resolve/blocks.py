@@ -32,10 +32,11 @@ class BlockDecoder:
         values_at: dict[str, Span] = {}
         values: dict[str, Any] = {}
         broken: set[str] = set()
+        attributes = {item.name for item in block.body if isinstance(item, tree.Attribute)}
         for item in block.body:
             match item:
                 case tree.Attribute():
-                    self._attribute(item, info, places, values_at, values, broken)
+                    self._attribute(item, info, places, values_at, values, broken, attributes)
                 case tree.Block():
                     self._inner(item, kind, info)
         name = block.label.text if block.label is not None else kind
@@ -84,10 +85,11 @@ class BlockDecoder:
         values_at: dict[str, Span],
         values: dict[str, Any],
         broken: set[str],
+        written: set[str],
     ) -> None:
         declared = info.attributes.get(item.name)
         if declared is None:
-            guessed = self._unknown(item, info)
+            guessed = self._unknown(item, info, written)
             if guessed is not None and guessed not in places:
                 broken.add(guessed)
             return
@@ -123,9 +125,14 @@ class BlockDecoder:
                 help="name parts of it with `let`",
             )
 
-    def _unknown(self, item: tree.Attribute, info: BlockInfo) -> str | None:
+    def _unknown(self, item: tree.Attribute, info: BlockInfo, written: set[str]) -> str | None:
         guess, fix = did_you_mean(item.name, info.attributes, item.name_at)
-        if not info.attributes:
+        if fix is not None and fix.edits[0].text in written:
+            # It stands in the block already: another one is meant, or else it can't simply be written once more.
+            other, other_fix = did_you_mean(item.name, set(info.attributes) - written, item.name_at)
+            repeated = f"{guess} It stands in this {info.kind} already"
+            guess, fix = (other, other_fix) if other_fix is not None else (repeated, None)
+        elif not info.attributes:
             guess = f"a {info.kind} holds only windows"
         elif fix is None:
             owners = [kind for kind, other in BLOCKS.items() if item.name in other.attributes]
@@ -144,7 +151,8 @@ class BlockDecoder:
                 "C201", item.kind_at, f"a {item.kind} can't stand inside a {kind}", help=f"it stands {places}"
             )
             return
-        if item.kind in info.attributes and item.label is None:
+        after = item.kind_at.source.text[item.kind_at.end : item.at.end].lstrip()
+        if item.kind in info.attributes and item.label is None and after.startswith("{"):
             at = item.kind_at.source.span(item.kind_at.end, item.kind_at.end)
             self.faults.report(
                 "C201",

@@ -87,7 +87,7 @@ class Lets:
     def _needed_first(self, needs: Mapping[str, list[str]]) -> list[str]:
         found: dict[str, None] = {}
         open_: set[str] = set()
-        stack = list(reversed(self.declared))
+        stack: list[str] = list(self.declared)[::-1]
         while stack:
             word = stack[-1]
             if word in open_:
@@ -104,7 +104,12 @@ class Lets:
             self._values[name] = None
         if fresh:
             first = self.declared[path[0]]
-            self.faults.report("C209", first.at, f"{circle(path)}: each needs the other's value first", help="give one of them a value of its own")
+            self.faults.report(
+                "C209",
+                first.at,
+                f"{circle(path)}: each needs the other's value first",
+                help="give one of them a value of its own",
+            )
 
 
 def evaluate(expr: tree.Expr, lets: Lets) -> Value:

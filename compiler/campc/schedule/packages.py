@@ -25,7 +25,7 @@ def compare(spec: Spec, terms: dict[str, Term], start: Instant | None) -> tuple[
     for package in spec.packages.values():
         if ("package", package.name) in spec.faulty or package.gpu is None:
             continue
-        lots = [lot for lot in spec.lots.values() if _model(spec, lot) == _same(package.gpu)]
+        lots = [lot for lot in spec.lots.values() if _model(spec, lot) == same_model(package.gpu)]
         windows = [w for w in spec.windows.values() if w.on is not None and any(w.on.lot == lot.name for lot in lots)]
         if not lots or not _large_enough(spec, package, lots, windows):
             continue
@@ -35,10 +35,10 @@ def compare(spec: Spec, terms: dict[str, Term], start: Instant | None) -> tuple[
 
 def _model(spec: Spec, lot: Lot) -> str | None:
     package = spec.package_of(lot)
-    return _same(package.gpu) if package is not None and package.gpu is not None else None
+    return same_model(package.gpu) if package is not None and package.gpu is not None else None
 
 
-def _same(model: str) -> str:
+def same_model(model: str) -> str:
     """One spelling of a GPU's model: case and spaces don't tell models apart."""
     return "".join(model.lower().split()).replace("-", "")
 

@@ -77,7 +77,11 @@ class _Placer:
                     heappush(ready, _turn(waiting[follower]))
 
     def _can_be_placed(self, window: Window) -> bool:
-        unknown = ("window", window.name) in self.spec.faulty or window.takes is None or window.broken & {"on", "after", "starts"}
+        unknown = (
+            ("window", window.name) in self.spec.faulty
+            or window.takes is None
+            or window.broken & {"on", "after", "starts"}
+        )
         return not unknown and (window.on is None or window.on.lot in self.terms)
 
     def _fixed_start(self, window: Window) -> Fraction | None:
@@ -96,7 +100,9 @@ class _Placer:
         count = package.gpus if package is not None else 1
         if window.on.low is None or window.on.high is None:
             return tuple((lot.name, index) for index in range(min(count, MOST_GPUS)))
-        return tuple((lot.name, index) for index in range(window.on.low, min(window.on.high, window.on.low + MOST_GPUS) + 1))
+        return tuple(
+            (lot.name, index) for index in range(window.on.low, min(window.on.high, window.on.low + MOST_GPUS) + 1)
+        )
 
     def _put(self, window: Window, begin: Fraction, *, fixed: bool) -> None:
         assert window.takes is not None

@@ -5,13 +5,14 @@ Times are exact seconds from the campaign's start (``Fraction``). Unknown is Non
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 from attrs import field, frozen
 
 from campc.schema.spec import Spec
 from campc.schema.work import Window
+from campc.source import Source
 from campc.values.instants import Instant
 from campc.values.money import Money
 
@@ -180,6 +181,8 @@ class Plan:
     checkpoints: Mapping[str, CheckpointRow] = field(factory=dict)
     risk: Risk | None = None
     """Computed where a document is made, not for a check."""
+    exists: Callable[[Source, str], bool] | None = field(default=None, repr=False)
+    """Whether a path or glob that a file names is there; None where nobody may look, as for an editor's unsaved text."""
 
     def instant(self, seconds: Fraction) -> Instant | None:
         """The absolute time of a moment of the plan; None for a relative plan."""

@@ -85,6 +85,8 @@ def mixed_currencies(plan: Plan) -> Iterator[Diagnostic]:
     """
     spec = plan.spec
     budget = spec.budget
+    if spec.campaign.broken & {"rates", "currency"}:
+        return
     if budget is not None and budget.limit is not None:
         in_budget = summed(spec, [*plan.costs.total, Money(budget.limit.amount * 0, budget.limit.currency)])
         others = [m for m in in_budget if m.currency != budget.limit.currency and m.amount]
@@ -138,10 +140,12 @@ def over_budget(plan: Plan) -> Iterator[Diagnostic]:
     Bad:
         expense storage { amount = 8 USD; covers = "object storage, 30 days" }
         budget { limit = 50 USD; alert = 80% }
+        tier essential { window control { kind = train; on = box; takes = 10h; run = control } }
 
     Good:
         expense storage { amount = 8 USD; covers = "object storage, 30 days" }
         budget { limit = 60 USD; alert = 95% }
+        tier essential { window control { kind = train; on = box; takes = 10h; run = control } }
     """
     spec = plan.spec
     budget = spec.budget

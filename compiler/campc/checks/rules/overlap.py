@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
+from campc.checks.facts import clock_unknown
 from campc.checks.registry import rule
 from campc.checks.words import gpu_names, head, moment
 from campc.diagnostic import Diagnostic, Note
@@ -102,6 +103,8 @@ def before_lot(plan: Plan) -> Iterator[Diagnostic]:
           window control { kind = train; on = box; takes = 10h; starts = +0h; run = control }
         }
     """
+    if clock_unknown(plan.spec):
+        return
     for placement in plan.placements.values():
         on = placement.window.on
         if on is None or not placement.fixed or on.lot not in plan.accounts:
@@ -136,6 +139,8 @@ def before_dependency(plan: Plan) -> Iterator[Diagnostic]:
           window report  { kind = review; takes = 1h; after = control }
         }
     """
+    if clock_unknown(plan.spec):
+        return
     for placement in plan.placements.values():
         if not placement.fixed:
             continue

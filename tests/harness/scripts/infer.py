@@ -1,0 +1,16 @@
+"""Inference over many ids."""
+
+import os
+import time
+
+from campc_harness import Run
+
+with Run.start() as run:
+    ids = [f"ticket {number}" for number in range(run.params["ids"])]
+    for batch in run.items(ids, batch=4, output=run.params.get("output", "predictions.csv")):
+        for one in batch:
+            if one == run.params.get("forget"):
+                continue
+            run.emit(one, {"length": len(one), "answer": 'yes, "maybe"'})
+        run.log(rows=len(batch))
+        time.sleep(float(os.environ.get("PAUSE", "0")))

@@ -1,0 +1,76 @@
+"""Scripts that can't be changed: signals, deadline, ledger and restarts all the same."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from campc_harness.ledger import read
+from tests.harness.bundles import ROOT, Bundle, campaign, executes, run, window
+
+WRAPPED = 'exec "$CAMPC_PYTHON" -m campc_harness exec --checkpoints "$CAMPC_CHECKPOINTS" -- bash "$CAMPC_BUNDLE/work/old.sh" "$@"\n'
+
+
+def wrapped(path: Path, script: str, **environment: str) -> Bundle:
+    """A bundle whose run is a shell script that nobody may change."""
+    old = run("control", script="work/train.sh", args=["a b", "$(touch pwned)"])
+    plan = campaign(runs=[old], windows=[executes("control", "train", old), window("home", "retrieve", last=True)])
+    bundle = Bundle(path, plan, **environment)
+    (path / "work/train.sh").write_text(WRAPPED)
+    (path / "work/old.sh").write_text(script)
+    return bundle
+
+
+def test_a_wrapped_script_is_retried_as_long_as_it_makes_progress(tmp_path: Path) -> None:
+    script = """
+mkdir -p "$CAMPC_CHECKPOINTS"
+echo "args $1 $2"
+count=$(ls "$CAMPC_CHECKPOINTS" | wc -l)
+touch "$CAMPC_CHECKPOINTS/$count"
+sleep 0.5
+[ "$count" -ge 4 ] || exit 3
+echo done > "$CAMPC_OUTPUTS/result.txt"
+"""
+    bundle = wrapped(tmp_path, script)
+    bundle.foreground()
+    assert len(bundle.records("crash")) == 4
+    assert (tmp_path / "runs/control-0badcafe/outputs/result.txt").read_text() == "done\n"
+    assert "args a b $(touch pwned)" in bundle.logs() and not list(tmp_path.rglob("pwned"))
+
+
+def test_a_wrapped_script_without_progress_is_given_up(tmp_path: Path) -> None:
+    bundle = wrapped(tmp_path, "exit 3\n")
+    bundle.foreground(check=76)
+    assert len(bundle.records("start")) == 4
+
+
+def test_a_wrapped_script_is_interrupted_and_goes_on(tmp_path: Path) -> None:
+    script = """
+trap 'echo saved > "$CAMPC_BUNDLE/saved"; exit 1' TERM
+[ -e "$CAMPC_BUNDLE/saved" ] && exit 0
+for i in $(seq 200); do sleep 0.1; done
+"""
+    bundle = wrapped(tmp_path, script)
+    started = bundle.start()
+    bundle.until(lambda: bundle.records("resume"))
+    time.sleep(0.5)
+    started.send_signal(signal.SIGTERM)
+    assert started.wait(20) == 75
+    assert bundle.records("interrupted")[0]["reason"] == "asked by SIGTERM; the command ended with exit code 1"
+    assert not bundle.processes()
+    bundle.foreground()
+
+
+def test_by_hand_a_command_gets_a_ledger_and_bounded_restarts(tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "compiler"), "CAMPC_PAUSE_S": "0.05"}
+    command = [sys.executable, "-m", "campc_harness", "exec", "--", "bash", "-c", "echo try; test -e ready"]
+    failed = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
+    assert failed.returncode == 1 and failed.stdout.count("try") == 3
+    found = read(tmp_path / "campc-exec/ledger.jsonl")
+    assert [record.event for record in found.records] == ["launch"] + ["start", "crash"] * 3
+    (tmp_path / "ready").touch()
+    assert subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, timeout=60).returncode == 0
