@@ -11,15 +11,21 @@ from campc.syntax.automaton import (
     BRACKET_OPEN,
     CLOSER_OF,
     COMMA,
+    COMPARE,
     END,
     EQUALS,
     LET,
     MAP_CLOSE,
     MAP_OPEN,
+    MINUS,
     OTHER,
+    OVER,
     PAREN_CLOSE,
     PAREN_OPEN,
+    PLUS,
     STRING,
+    TIMES,
+    TO,
     USE,
     WORDS,
 )
@@ -30,6 +36,8 @@ DEEPEST = 100
 
 CLOSERS = frozenset({BRACE_CLOSE, BRACKET_CLOSE, PAREN_CLOSE})
 SIGNS = {BRACE_OPEN: "{", BRACKET_OPEN: "[", PAREN_OPEN: "(", BRACE_CLOSE: "}", BRACKET_CLOSE: "]", PAREN_CLOSE: ")"}
+
+_BEFORE_VALUE = frozenset({COMMA, BRACKET_OPEN, PAREN_OPEN, PLUS, MINUS, TIMES, OVER, COMPARE, TO})
 
 
 @define
@@ -56,7 +64,7 @@ def opens_map(tokens: Tokens, index: int, depth: int) -> bool:
     if index == 0:
         return False
     kinds, before = tokens.kinds, index - 1
-    if kinds[before] in (COMMA, BRACKET_OPEN, PAREN_OPEN):
+    if kinds[before] in _BEFORE_VALUE:
         return True
     if kinds[before] != EQUALS and tokens.text(before) != ":":
         return kinds[before] == OTHER
