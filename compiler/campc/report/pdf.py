@@ -8,6 +8,8 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from campc.resources import resource
+
 if TYPE_CHECKING:
     from weasyprint.document import DocumentMetadata
 
@@ -37,7 +39,8 @@ def pdf(html: str, *, attachments: Mapping[str, bytes] | None = None) -> bytes:
     for name, content in sorted((attachments or {}).items()):
         identity.update(name.encode() + b"\0" + content)
     only_data = weasyprint.URLFetcher(allowed_protocols=("data",))  # Documents are self-contained.
-    document = weasyprint.HTML(string=html, url_fetcher=only_data).render()
+    paged = weasyprint.CSS(string=(resource("templates") / "paged.css").read_text(encoding="utf-8"))
+    document = weasyprint.HTML(string=html, url_fetcher=only_data).render(stylesheets=[paged])
     if epoch.isdigit():
         document.metadata.created = document.metadata.modified = moment.strftime("%Y-%m-%dT%H:%M:%SZ")
     _declare_accessible(document.metadata)

@@ -74,7 +74,7 @@ def _verdict_text(view: PlanView, risk: Risk | None) -> tuple[Inline, ...]:
     if risk is not None and risk.tiers:
         parts.append(
             "Chance of ending in time: "
-            + ", ".join(f"{tier.name} {words.percent(tier.p_finish)}" for tier in risk.tiers)
+            + ", ".join(f"{tier.name} {words.chance(tier.p_finish)}" for tier in risk.tiers)
             + "."
         )
     else:

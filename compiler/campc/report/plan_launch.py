@@ -36,7 +36,7 @@ def risk(view: PlanView, computed: Risk | None) -> Section:
         rows = []
         for tier in computed.tiers:
             p50, p90 = (view.when(Fraction(round(moment))) for moment in (tier.p50, tier.p90))
-            rows.append(row(tier.name, number(words.percent(tier.p_finish)), number(p50), number(p90)))
+            rows.append(row(tier.name, number(words.chance(tier.p_finish)), number(p50), number(p90)))
         heads = columns(
             "Tier", "#Ends before the usable end", "#Ends by, in half of all cases", "#Ends by, in nine of ten"
         )

@@ -110,6 +110,11 @@ def percent(value: Fraction | float | None, places: int = 0) -> str:
     return f"{text}%"
 
 
+def chance(value: float) -> str:
+    """A probability that was found by sampling: never certain."""
+    return "> 99.9%" if value > 0.999 else "< 0.1%" if value < 0.001 else percent(value, 1 if value > 0.99 else 0)
+
+
 def size(value: Size | Fraction | int | None) -> str:
     """An amount of data."""
     if value is None:
