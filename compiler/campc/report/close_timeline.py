@@ -22,7 +22,8 @@ from campc.report.blocks import (
     row,
 )
 from campc.report.close_view import CloseView, seconds
-from campc.report.gantt import Bar, Group, Lane, Term, chart, lanes_of
+from campc.report.gantt import chart
+from campc.report.gantt_model import Bar, Group, Lane, Term, lanes_of
 
 LEGEND = (
     ("bar-planned", "as planned"), ("bar-essential", "essential"), ("bar-useful", "useful"), ("bar-exploratory", "exploratory"),

@@ -177,13 +177,15 @@ def _at(view: PlanView, seconds: Fraction) -> str:
 
 def _room(view: PlanView, drops: Sequence[Drop]) -> tuple[Inline, ...]:
     parts: list[str] = []
-    for drop in drops:
-        gone = words.listing(words.spelled(name) for name in drop.windows)
+    for drop in drops[:2]:
+        gone = words.few((words.spelled(name) for name in drop.windows), 5, "window")
         text = f"If {words.spelled(drop.gate)} says reduce: drop {gone}"
         if drop.plan is not None:
             saved = _saving(view, drop)
             text += f", end {_ending(view, drop.plan.end)}, {saved}"
         parts.append(f"{text}.")
+    if len(drops) > 2:
+        parts.append(f"{words.plural(len(drops) - 2, 'further decision point')} may drop something, too (section 1).")
     for account in view.accounts:
         if account.uncommitted:
             where = f" on {account.lot}" if len(view.accounts) > 1 else ""

@@ -140,6 +140,15 @@ def listing(words: Iterable[str], conjunction: str = "and", none: str = "none") 
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} {conjunction} {items[-1]}"
 
 
+def few(words: Iterable[str], count: int, thing: str) -> str:
+    """A listing of at most so many; where there are more, some of them and how many more."""
+    items = list(words)
+    if len(items) <= count:
+        return listing(items)
+    shown = items[: count - 1]
+    return f"{', '.join(shown)} and {plural(len(items) - len(shown), f'more {thing}', f'more {thing}s')}"
+
+
 def plural(count: int, singular: str, several: str | None = None) -> str:
     """``1 window``, ``3 windows``."""
     return glued(f"{count:,} ") + (singular if count == 1 else several or f"{singular}s")
