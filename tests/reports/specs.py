@@ -59,7 +59,7 @@ OVERRUN = SMALL.replace("takes = 2h; last", "takes = 70h; last")
 BY_TIME = (
     HEAD.format(name="by_time")
     + """
-package hourly { gpu = "H200"; gpus = 8; price = 21.50 USD per h; increment = 1h; interruptible = true; interruptions = 1 per 24h; notice = 2min; ends_early = 0s }
+package hourly { gpu = "H200"; gpus = 8; price = 21.50 USD per h; increment = 1h; interruptible = true; interruptions = 1 per 24h; notice = 2min }
 lot spot { package = hourly; starts = 2027-03-26 09:00 }
 lot other { package = three_days; starts = 2027-03-27 09:00; ends = 2027-03-30 10:00 }
 expense storage { amount = 8.00 EUR; covers = "object storage, 30 days" }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 from attrs import define
 
@@ -16,7 +17,7 @@ WIDTH = 1000.0
 
 
 LANE = 20.0
-STRIPS_AT_MOST = 14
+STRIPS_AT_MOST = 18
 USUAL_BAR = 34.0
 """How wide the shorter windows should come out."""
 
@@ -31,17 +32,23 @@ def strips(
     usual = lengths[len(lengths) // 4] or 1.0
     wanted = math.ceil((work_end - work_start) * USUAL_BAR / (usual * (WIDTH - GUTTER)))
     count = min(max(1, wanted), STRIPS_AT_MOST)
-    step = (work_end - work_start) / count
+    cuts = _cuts(work_start, work_end, count, [high for _, high in busy])
     shared = _shared([bar.label for group in groups if group.term is not None for bar in group.bars])
     drawings = []
-    for index in range(count):
-        low = start if index == 0 else work_start + index * step
-        high = end if index == count - 1 else work_start + (index + 1) * step
+    edges = list(pairwise((start, *cuts, end)))
+    for index, (low, high) in enumerate(edges):
         strip = _Strip(Canvas(f"{name}-{index + 1}", WIDTH), groups, low, high, shared)
-        part = f" Part {index + 1} of {count}." if count > 1 else ""
-        strip.draw(clock, legend if index == count - 1 else ())
+        part = f" Part {index + 1} of {len(edges)}." if cuts else ""
+        strip.draw(clock, legend if index == len(edges) - 1 else ())
         drawings.append(strip.canvas.finish(title + part))
     return tuple(drawings)
+
+
+def _cuts(start: float, end: float, count: int, ends: Sequence[float]) -> list[float]:
+    """Where one strip ends and the next begins: about equal, but where some window ends, so that few windows are cut."""
+    step = (end - start) / count
+    wanted = (start + index * step for index in range(1, count))
+    return sorted({min(ends, key=lambda moment: abs(moment - cut)) for cut in wanted} - {start, end})
 
 
 def _shared(names: Sequence[str]) -> int:

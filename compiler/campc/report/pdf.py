@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import os
+import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -45,8 +46,16 @@ def pdf(html: str, *, attachments: Mapping[str, bytes] | None = None) -> bytes:
         document.metadata.created = document.metadata.modified = moment.strftime("%Y-%m-%dT%H:%M:%SZ")
     _declare_accessible(document.metadata)
     options = {"pdf_variant": "pdf/a-3a", "pdf_tags": True, "pdf_identifier": identity.digest()[:16]}
-    written: bytes = document.write_pdf(attachments=files, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)  # WeasyPrint leaves its colour profile open.
+        written: bytes = document.write_pdf(attachments=files, finisher=_once, **options)
     return written
+
+
+def _once(document: Any, pdf: Any) -> None:
+    """List every attachment once: WeasyPrint finds each in two ways."""
+    if "AF" in pdf.catalog:
+        pdf.catalog["AF"][:] = dict.fromkeys(pdf.catalog["AF"])
 
 
 def _weasyprint() -> Any:

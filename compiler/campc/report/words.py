@@ -43,7 +43,7 @@ def span(seconds: Fraction | float | int | None) -> str:
     parts = [f"{hours:,} h"] if hours else []
     if minutes:
         parts.append(f"{minutes} min")
-    if (left and not hours) or not parts:
+    if left or not parts:
         parts.append(f"{decimal(left, 1)} s")
     return glued(" ".join(parts))
 
