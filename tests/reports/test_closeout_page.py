@@ -9,7 +9,7 @@ import pytest
 from campc.report import closeout_document, closeout_page
 from campc.report.blocks import Figure, Table
 from tests.reports import closeouts
-from tests.reports.html import assert_sound
+from tests.reports.soundness import assert_sound
 
 
 def cover(name: str) -> str:

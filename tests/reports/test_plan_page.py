@@ -9,7 +9,7 @@ import pytest
 from campc.report import plan_document, plan_page
 from campc.report.blocks import Figure, Table
 from tests.reports import specs
-from tests.reports.html import assert_sound
+from tests.reports.soundness import assert_sound
 
 
 @pytest.mark.parametrize("name", sorted(specs.EVERY))

@@ -70,7 +70,7 @@ def _verdict_text(view: PlanView, risk: Risk | None) -> tuple[Inline, ...]:
     total = words.amounts(view.plan.costs.total)
     how = "whatever the result" if view.all_prepaid else "as planned; lots billed by time cost what they take"
     taxes = {package.tax for lot in view.spec.lots.values() if (package := view.spec.package_of(lot)) is not None}
-    parts: list[Inline] = [f"{fit}. ", Strong(f"Commits {total}"), f", {how}; {tax_words(taxes)}. "]
+    parts: list[Inline] = [f"{fit}. ", Strong(f"Commits {total}"), f"{_apart(view)}, {how}; {tax_words(taxes)}. "]
     if risk is not None and risk.tiers:
         parts.append(
             "Chance of ending in time: "
@@ -80,6 +80,15 @@ def _verdict_text(view: PlanView, risk: Risk | None) -> tuple[Inline, ...]:
     else:
         parts.append(chance_words(view))
     return tuple(parts)
+
+
+def _apart(view: PlanView) -> str:
+    """The expenses that are part of what is committed, named apart from the rental."""
+    expenses = view.plan.costs.expenses
+    if not expenses:
+        return ""
+    estimated = any(expense.estimate for expense in view.spec.expenses.values())
+    return f" ({words.amounts(expenses)} of it other expenses{', estimated' if estimated else ''})"
 
 
 def _figures(view: PlanView) -> tuple[KeyFigure, ...]:
@@ -94,9 +103,8 @@ def _figures(view: PlanView) -> tuple[KeyFigure, ...]:
         if account.overrun:
             figures.append(KeyFigure(words.span(account.overrun), "over the usable end", "bad"))
         elif account.uncommitted is not None:
-            figures.append(
-                KeyFigure(words.span(account.uncommitted), f"uncommitted, {words.span(keep)} to be kept free")
-            )
+            kept = f", {words.span(keep)} to be kept free" if keep else ""
+            figures.append(KeyFigure(words.span(account.uncommitted), f"uncommitted{kept}"))
     elif accounts:
         figures.append(
             KeyFigure(

@@ -191,7 +191,7 @@ def _accounts(view: PlanView) -> Table:
                 number(words.span(account.uncommitted))
                 if account.uncommitted is not None
                 else quiet("none, billed by time"),
-                number(words.span(lot.keep_free.seconds)),
+                number(words.span(lot.keep_free.seconds) if lot.wrote("keep_free") else words.NOT_STATED),
                 Cell(over, "bad" if account.overrun else "quiet"),
                 number(words.span(account.busy)),
             )
