@@ -106,9 +106,7 @@ class Site:
     def _slurm(self) -> None:
         host = platform.node().split(".")[0]
         controller, node = _free_ports(2)
-        text = CONFIGURATION.format(
-            host=host, root=self.root, controller_port=controller, node_port=node, node=NODE
-        )
+        text = CONFIGURATION.format(host=host, root=self.root, controller_port=controller, node_port=node, node=NODE)
         (self.root / "slurm.conf").write_text(text)
         (self.root / "gres.conf").write_text("Name=gpu File=/dev/null\n")
         for name in ("state", "spool"):
