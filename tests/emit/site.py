@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 NODE = "node0"
+# A machine that is busy with other tests starts a Python slowly.
+PATIENCE_S = 150.0
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "scontrol", "squeue", "scancel")
 
 # Queues on one node: what runs in `requeues`, `cancels` or `warns` gives way at once to what is submitted to `urgent`;
@@ -152,7 +154,7 @@ class Site:
 
     def now(self, number: str) -> None:
         """Don't keep a requeued job waiting: Slurm would for two minutes."""
-        self.until(lambda: self.job(number).get("JobState") == "PENDING", 60, f"job {number} in the queue")
+        self.until(lambda: self.job(number).get("JobState") == "PENDING", PATIENCE_S, f"job {number} in the queue")
         self.command("scontrol", "update", f"JobId={number}", "StartTime=now")
 
     def until(self, holds: Callable[[], object], patience: float, what: str) -> None:

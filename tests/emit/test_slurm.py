@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.emit.bundles import build, write
-from tests.emit.site import Site, missing
+from tests.emit.site import PATIENCE_S, Site, missing
 from tests.harness.bundles import TRAINER as SCRIPT
 
 SPECS = Path(__file__).parent / "specs"
@@ -25,7 +25,7 @@ TRAINER = SCRIPT.replace('params.get("step_s", 0.01)', 'float(open("pace").read(
 pytestmark = [
     pytest.mark.slurm,
     pytest.mark.skipif(missing() is not None, reason=f"no Slurm here: {missing()}"),
-    pytest.mark.timeout(180),
+    pytest.mark.timeout(600),
 ]
 
 
@@ -75,13 +75,13 @@ class Job:
     def until_training(self, starts: int = 1) -> None:
         """Until the start number `starts` has made a step and saved."""
         self.site.until(
-            lambda: len(self.records("resume")) >= starts and self.records("checkpoint"), 60, f"start {starts}"
+            lambda: len(self.records("resume")) >= starts and self.records("checkpoint"), PATIENCE_S, f"start {starts}"
         )
 
     def until_state(self, *states: str, number: str | None = None) -> dict[str, str]:
         """Until the job is in one of `states`; what Slurm says of it then."""
         which = number or self.number
-        self.site.until(lambda: self.site.job(which)["JobState"] in states, 60, f"job {which} to be {states}")
+        self.site.until(lambda: self.site.job(which)["JobState"] in states, PATIENCE_S, f"job {which} to be {states}")
         return self.site.job(which)
 
     def until_left(self) -> tuple[str, str]:
@@ -91,7 +91,7 @@ class Job:
             job = self.site.job(self.number)
             return job["JobState"] in ("COMPLETED", "FAILED", "CANCELLED") or job["Restarts"] != "0"
 
-        self.site.until(left, 60, f"job {self.number} to end")
+        self.site.until(left, PATIENCE_S, f"job {self.number} to end")
         job = self.site.job(self.number)
         return job["ExitCode"], job["Restarts"]
 
@@ -182,7 +182,7 @@ def test_who_cancels_or_stops_it_is_not_defied(site: Site, tmp_path: Path) -> No
     job.until_training()
     site.command("scancel", job.number)
     job.until_state("CANCELLED")
-    site.until(lambda: job.records("interrupted"), 30, "a checkpoint before it left")
+    site.until(lambda: job.records("interrupted"), PATIENCE_S, "a checkpoint before it left")
     assert site.job(job.number)["Restarts"] == "0"
     job.submit()
     job.until_training(2)
