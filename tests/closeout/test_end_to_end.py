@@ -63,9 +63,17 @@ def test_nothing_is_accepted(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     put(tmp_path, {"bad.campaign": SPEC.encode(), "train.py": SCRIPT.encode(), "tickets.csv": b"id,text\na,x\nb,y\n"})
     bundle = tmp_path / "bundle"
     assert main(["build", str(tmp_path / "bad.campaign"), "-o", str(bundle), "--no-pdf"]) == 0
-    environment = {**os.environ, "CAMPC_PYTHON": sys.executable, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    environment = {
+        **os.environ,
+        "CAMPC_PYTHON": sys.executable,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    }
     launched = subprocess.run(
-        [str(bundle / "launch.sh"), "--foreground", "--cpu"], env=environment, capture_output=True, text=True, timeout=100
+        [str(bundle / "launch.sh"), "--foreground", "--cpu"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=100,
     )
     assert (bundle / "package.tar.gz").is_file(), launched.stdout + launched.stderr
     capsys.readouterr()
