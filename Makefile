@@ -9,7 +9,7 @@ STAMP  := $(VENV)/.stamp
 export OMP_NUM_THREADS ?= 1
 export PYTHONDONTWRITEBYTECODE ?= 1
 
-.PHONY: help setup demo test check golden docs bench soak format clean
+.PHONY: help setup demo test check golden docs browser bench soak format clean
 
 help:  ## what there is to make
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -36,6 +36,9 @@ golden: $(STAMP)  ## rewrite the expected outputs; read the diff before committi
 
 docs: $(STAMP)  ## regenerate the language reference, the error index and the CLI page
 	$(PY) -m tools.docs
+
+browser:  ## axe and an HTML validator, without which `make test` skips the browser tests
+	npm ci --prefix tests/reports --ignore-scripts --no-audit --no-fund
 
 bench: $(STAMP)  ## checkpoint, restore and compiler times, side by side with the alternatives
 	$(PY) -m benchmarks

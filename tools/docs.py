@@ -1,12 +1,17 @@
 """Generates what `docs/` says of the language: the reference from the schema, the JSON Schemas. `make docs` calls it."""
 
+import re
+import tempfile
 from pathlib import Path
 
 from campc.checks import Page
 from campc.checks.explain import pages as code_pages
 from campc.codes import CODES, CodeInfo
+from campc.pipeline import Compiled, compile_path
+from campc.render.text import render_text
 from campc.schema import BLOCKS, AttributeInfo, BlockInfo
 from tools import schemas
+from tools.demo_faults import BROKEN, break_spec
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 ORDER = (
@@ -118,9 +123,31 @@ def cell(text: str) -> str:
     return flowed(text).replace("\n", " ").replace("|", "\\|")
 
 
+def readme() -> str:
+    """The README, with what campc prints of each mistake that it shows put in anew."""
+    text = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    faults = {fault.name: fault for fault in BROKEN}
+
+    def shown(match: re.Match[str]) -> str:
+        return f"<!-- campc check: {match[1]} -->\n```text\n{printed(match[1])}```"
+
+    def printed(name: str) -> str:
+        with tempfile.TemporaryDirectory() as folder:
+            compiled = compile_path(break_spec(faults[name], Path(folder)), "schedule.campaign")
+        assert isinstance(compiled, Compiled)
+        return render_text(compiled.diagnostics, 1)
+
+    return re.sub(r"<!-- campc check: (\w+) -->\n```text\n.*?```", shown, text, flags=re.DOTALL)
+
+
 def pages() -> dict[Path, str]:
     """Each generated file, and what it must hold."""
-    return {DOCS / "language.md": language(), DOCS / "errors.md": errors(), **schemas.rendered()}
+    return {
+        DOCS.parent / "README.md": readme(),
+        DOCS / "language.md": language(),
+        DOCS / "errors.md": errors(),
+        **schemas.rendered(),
+    }
 
 
 def main() -> None:

@@ -47,3 +47,8 @@ say "Installing the pinned requirements into .venv (PyTorch is the large one)"
 
 .venv/bin/python -c 'import weasyprint' >/dev/null 2>&1 || bring "${PANGO[@]}"
 .venv/bin/python -c 'import weasyprint' >/dev/null || { say "WeasyPrint does not load: see above."; exit 1; }
+
+# The tests of Slurm start one of their own; without it they skip, and say why. CI brings it.
+if [ -n "${CI:-}" ] && [ "$(id -u)" = 0 ] && ! PATH="$PATH:/usr/sbin" command -v slurmctld >/dev/null; then
+  (bring slurm-wlm munge) || say "No Slurm: its tests will skip."
+fi

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from pathlib import PurePath
 
 import attrs
 from attrs import frozen
 
+import campc
 from campc import report
 from campc.diagnostic import Diagnostic
-from campc.emit.bundle import bundle_files
-from campc.emit.campaign_json import plan_hash
+from campc.emit.bundle import bundle_files, pretty
+from campc.emit.campaign_json import campaign_json, plan_hash
 from campc.emit.schedulers import skypilot, slurm
 from campc.emit.work import Work, collect
 from campc.pipeline import Compiled
@@ -57,7 +59,15 @@ def _documents(
     }
     if pdf:
         try:
-            files["plan.pdf"] = report.pdf(page)
+            files["plan.pdf"] = report.pdf(page, attachments=_attachments(plan, work))
         except report.PdfUnavailable as error:
             return files, error
     return files, None
+
+
+def _attachments(plan: Plan, work: Work) -> dict[str, bytes]:
+    """What travels in the PDF: the spec, the files that it uses, and the plan as the harness reads it."""
+    files = {"campaign.json": pretty(campaign_json(plan, campc.__version__, work.configurations))}
+    for source in dict.fromkeys((plan.spec.source, *plan.spec.sources)):
+        files.setdefault(PurePath(source.name).name.removeprefix("-") or "spec.campaign", source.text.encode())
+    return files

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any, TypeGuard
 
@@ -227,8 +227,8 @@ def _uncommitted(tree: Tree, lot: Tree) -> Fraction | None:
     """Usable end less the end of the last window on it; negative is an overrun."""
     if lot.get("usable_end_s") is None:
         return None
-    ends = [_exact(window["end_s"]) for window in tree["windows"] if window["lot"] == lot["name"]]
-    return _exact(lot["usable_end_s"]) - max(ends, default=_exact(lot["start_s"]))
+    ends = [_exact(window["end_s"]) for window in tree.get("windows") or [] if window.get("lot") == lot["name"]]
+    return _exact(lot["usable_end_s"]) - max(ends, default=_exact(lot.get("start_s") or 0))
 
 
 def _margin(seconds: Fraction) -> str:
@@ -248,9 +248,12 @@ def _total(tree: Tree, sections: Sequence[str] = ("lots", "expenses")) -> tuple[
 
 
 def _money(value: Any) -> Money | None:
-    if not isinstance(value, dict) or "amount" not in value:
+    if not isinstance(value, dict) or set(value) != {"amount", "currency"}:
         return None
-    return Money(Fraction(Decimal(str(value["amount"]))), str(value["currency"]))
+    try:
+        return Money(Fraction(Decimal(str(value["amount"]))), str(value["currency"]))
+    except (InvalidOperation, ValueError, OverflowError):
+        return None
 
 
 def _amounts(amounts: Sequence[Money]) -> str:
@@ -278,8 +281,8 @@ def _shown(what: str, value: Any) -> str | None:
             return None
         case bool():
             return "true" if value else "false"
-        case {"amount": _, "currency": _}:
-            return str(_money(value))
+        case {"amount": _, "currency": _} if (amount := _money(value)) is not None:
+            return str(amount)
         case {"text": text, "expr": _}:
             return str(text)
         case {"low_s": low, "likely_s": likely, "high_s": high}:

@@ -56,7 +56,8 @@ def compile_source(
     plan = evolve(make_plan(resolved.spec), exists=exists)
     unread = [*syntax, *resolved.diagnostics]
     kept, allowed = apply_allowances(resolved.spec, [*unread, *check_plan(plan, unread)])
-    return Compiled(file, plan, tuple(sorted(kept, key=lambda d: d.order)), tuple(allowed))
+    once = {(d.order, d.message): d for d in reversed(kept)}
+    return Compiled(file, plan, tuple(sorted(once.values(), key=lambda d: d.order)), tuple(allowed))
 
 
 def compile_path(

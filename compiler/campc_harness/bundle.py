@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from campc_harness.crew import cluster
 from campc_harness.plan import Corpus, Lot, Plan, PlanError, RunPlan, Window, read_plan
 from campc_harness.redact import Redactor
 
@@ -29,17 +30,20 @@ class Bundle:
         plan: its campaign.json.
         lot: the lot that this machine is.
         cpu: run on CPUs, where there are no GPUs.
+        node: which of the lot's machines this is, from 0.
     """
 
     root: Path
     plan: Plan
     lot: Lot
     cpu: bool = False
+    node: int = 0
 
     @property
     def state(self) -> Path:
-        """What is kept of this lot on this machine."""
-        return self.root / "state" / self.lot.name
+        """What is kept of this lot on this machine; nodes other than the first may share its disk."""
+        folder = self.root / "state" / self.lot.name
+        return folder / f"node-{self.node}" if self.node else folder
 
     @property
     def ledger(self) -> Path:
@@ -122,7 +126,7 @@ def open_bundle(root: Path, lot: str | None = None, cpu: bool = False) -> Bundle
     if lot is None and len(plan.lots) > 1:
         names = ", ".join(item.name for item in plan.lots)
         raise PlanError(f"this campaign has several lots: say which machine this is, --lot NAME (of {names})")
-    return Bundle(root.resolve(), plan, plan.lot(lot) if lot else plan.lots[0], cpu)
+    return Bundle(root.resolve(), plan, plan.lot(lot) if lot else plan.lots[0], cpu, cluster().rank)
 
 
 def write_json(path: Path, tree: Mapping[str, Any]) -> None:

@@ -36,10 +36,10 @@ def run(arguments: Arguments) -> int:
         pid = keeper.holder(lock)
         if pid is not None:
             raise keeper.Busy(f"this lot is being run already, by process {pid}: see ./launch.sh status")
-    adopted = 0 if arguments.fresh else mirror.adopt(bundle)
+    adopted = 0 if arguments.fresh or bundle.node else mirror.adopt(bundle)
     if adopted:
         print(f"goes on from the record beside the checkpoints: {adopted} records of an earlier machine")
-    if bundle.plan.preflight and bundle.plan.preflight.dry_run:
+    if bundle.plan.preflight and bundle.plan.preflight.dry_run and not bundle.node:
         machine = rehearse.passed_before(bundle)
         if machine is None:
             print("the plan requires a rehearsal of this very plan first: ./launch.sh rehearse", file=sys.stderr)
@@ -66,11 +66,14 @@ def run(arguments: Arguments) -> int:
 def launch(arguments: Arguments) -> int:
     """The launcher itself, as its keeper starts it."""
     from campc_harness import finish
+    from campc_harness.follower import Follower
     from campc_harness.launcher import Launcher, Options
 
     bundle = bundle_of(arguments)
     try:
         with keeper.locked(keeper.launcher_lock(bundle)):
+            if bundle.node:
+                return Follower(bundle, _say).run()
             launcher = Launcher(bundle, Options(arguments.restart, arguments.keep_machine, _say))
             code = launcher.run()
             return finish.finish(launcher, code)

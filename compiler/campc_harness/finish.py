@@ -23,6 +23,8 @@ _WITHOUT_SHUTDOWN_S = 90.0
 def finish(launcher: Launcher, code: int) -> int:
     """Pack, copy, clean up and shut down as far as this end asks for it; the exit code."""
     launcher.courier.recall()
+    if launcher.crew is not None:
+        launcher.crew.over(INTERRUPTED if launcher.interrupted else code)
     by_hand = (launcher.interrupted or "").startswith("stop:")
     if launcher.interrupted and not by_hand:
         launcher.mirror.last(state="interrupted")

@@ -6,34 +6,14 @@ import os
 import shutil
 import socket
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from campc_harness.bundle import Bundle, python, setting
+from campc_harness.crew import Cluster, cluster
 from campc_harness.plan import Identity, RunPlan, Window
 from campc_harness.supervisor import Job
 
 _FLUSH_S = 120.0
-
-
-@dataclass(frozen=True)
-class Cluster:
-    """Where this machine stands among the nodes of a lot."""
-
-    nodes: int = 1
-    rank: int = 0
-    address: str = "127.0.0.1"
-    port: int | None = None
-
-
-def cluster() -> Cluster:
-    """Read from `CAMPC_NODES CAMPC_NODE_RANK CAMPC_MASTER_ADDR CAMPC_MASTER_PORT`; one machine where they are unset."""
-    try:
-        nodes, rank = int(os.environ.get("CAMPC_NODES", "1")), int(os.environ.get("CAMPC_NODE_RANK", "0"))
-        port = int(os.environ["CAMPC_MASTER_PORT"]) if "CAMPC_MASTER_PORT" in os.environ else None
-    except ValueError:
-        return Cluster()
-    return Cluster(max(1, nodes), rank, os.environ.get("CAMPC_MASTER_ADDR", "127.0.0.1"), port)
 
 
 def grace(bundle: Bundle, write_s: float | None = None) -> float:
@@ -61,6 +41,7 @@ def run_job(
     checkpoints: str | None = None,
     log: Path | None = None,
     folder: Path | None = None,
+    port: int | None = None,
 ) -> Job:
     """An attempt of a run.
 
@@ -69,6 +50,7 @@ def run_job(
         skip: checkpoints to pass over.
         mode, phase: see the environment variables of the same names.
         outputs, checkpoints, log, folder: instead of the window's own (a rehearsal has its own).
+        port: where rank 0 listens for the others; a free one where it is None.
     """
     place = cluster()
     ranks = run.ranks if place.nodes == 1 else max(1, run.ranks // place.nodes)
@@ -104,7 +86,7 @@ def run_job(
         ranks=ranks,
         first_rank=place.rank * ranks,
         world=ranks * place.nodes,
-        master=(place.address, place.port or _free_port()),
+        master=(place.address, port or _free_port()),
         hang_s=setting("CAMPC_HANG_S", 900.0),
         grace_s=grace(bundle, write_s),
     )

@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from campc_harness import agenda, clock, processes
 from campc_harness.bundle import LIVE_FILE, OWNER, STOP_FILE, Bundle, read_json, write_json
 from campc_harness.courier import Courier
+from campc_harness.crew import Crew, cluster
 from campc_harness.exits import DEADLINE, DONE, INTERRUPTED, MISCONFIGURED, STOPPED
 from campc_harness.gatekeeper import Gatekeeper
 from campc_harness.horizon import Horizon
+from campc_harness.latch import ASKING, latched
 from campc_harness.ledger import Ledger, Record, read
 from campc_harness.mirror import Mirror
 from campc_harness.notify import Notifier
@@ -27,7 +29,6 @@ from campc_harness.watch import Watcher
 _TICK_S = 0.25
 _LIVE_EVERY_S = 1.0
 _LOOK_S = 2.0
-_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 _WORST_FIRST = (MISCONFIGURED, 1, DEADLINE, STOPPED)
 
 
@@ -61,14 +62,17 @@ class Launcher:
         self._tail = Tail(bundle.ledger)
         self._progress = Progress()
         self._asked = 0
-        self._wake_read, self._wake_write = os.pipe()
         self._reading = clock.read()
         self._live_at = 0.0
         self._looked = (0, 0.0)
         self._said: set[str] = set()
         self.horizon = Horizon(bundle, lambda: self.progress)
         self._gatekeeper = Gatekeeper(bundle, self.ledger, lambda: self.progress, self._say)
-        self._host = Host(bundle, self.ledger, self.redactor, lambda: self.progress, self._deadline, self._number)
+        self.crew = Crew(cluster(), self.plan.plan_hash) if cluster().nodes > 1 else None
+        self._wake = -1
+        self._host = Host(
+            bundle, self.ledger, self.redactor, lambda: self.progress, self._deadline, self._number, self.crew
+        )
         self._watcher = Watcher(self)
         self.notifier = Notifier(self.plan.notify, bundle.root, bundle.environment())
         self.ledger.listen(self._heard)
@@ -84,8 +88,7 @@ class Launcher:
         """Run until nothing is left to do; the exit code is that of the worst end of a window."""
         self._begin()
         selector = selectors.DefaultSelector()
-        with _caught(self._wake_write):
-            os.set_blocking(self._wake_read, False)
+        with latched() as self._wake:
             while not self._tick():
                 self._wait(selector)
         self.ledger.sync()
@@ -135,6 +138,8 @@ class Launcher:
         """One turn; whether everything is over."""
         self._clock()
         self._requests()
+        if self.crew is not None:
+            self.crew.tick()
         for task in self.tasks:
             task.poll()
         for task in [task for task in self.tasks if task.outcome is not None]:
@@ -260,8 +265,8 @@ class Launcher:
 
     def _requests(self) -> None:
         with contextlib.suppress(BlockingIOError):
-            for number in os.read(self._wake_read, 4096):
-                if number in _SIGNALS:
+            for number in os.read(self._wake, 4096):
+                if number in ASKING:
                     self._signalled(number)
         request = self.bundle.state / STOP_FILE
         if request.exists() and not self.interrupted:
@@ -285,7 +290,8 @@ class Launcher:
             task.leave(number, name)
 
     def _wait(self, selector: selectors.BaseSelector) -> None:
-        handles = {self._wake_read, *(handle for task in self.tasks for handle in task.descriptors())}
+        handles = {self._wake, *(handle for task in self.tasks for handle in task.descriptors())}
+        handles |= set(self.crew.descriptors()) if self.crew is not None else set()
         for key in list(selector.get_map().values()):
             if key.fd not in handles:
                 selector.unregister(key.fd)
@@ -311,20 +317,3 @@ class Launcher:
             for word in outcomes
         }
         return next((code for code in _WORST_FIRST if code in found), DONE)
-
-
-class _caught:
-    """Latches signals: each is written to a pipe, none interrupts what runs."""
-
-    def __init__(self, handle: int) -> None:
-        self._handle = handle
-
-    def __enter__(self) -> None:
-        os.set_blocking(self._handle, False)
-        self._wakeup = signal.set_wakeup_fd(self._handle, warn_on_full_buffer=False)
-        self._before = {number: signal.signal(number, lambda *_: None) for number in _SIGNALS}
-
-    def __exit__(self, *_: object) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-        signal.set_wakeup_fd(self._wakeup)

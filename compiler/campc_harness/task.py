@@ -12,6 +12,7 @@ from pathlib import Path
 
 from campc_harness import agenda, jobs
 from campc_harness.bundle import Bundle, setting
+from campc_harness.crew import Crew
 from campc_harness.exits import MISCONFIGURED
 from campc_harness.ledger import Ledger
 from campc_harness.plan import Identity, Window
@@ -22,6 +23,7 @@ from campc_harness.supervisor import Attempt, Ending, Job
 
 TRIES = 3
 _LONGEST_PAUSE_S = 300.0
+_PEERS_S, _OTHERS_S = 15.0, 120.0
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,8 @@ class Host:
     Attributes:
         progress: the records so far, up to the last line.
         deadline: Unix time at which a window's run must have left, or None.
-        number: number of the next attempt of a run in a window (claims it where the checkpoints are).
+        number: number of the next attempt of a run in a window.
+        crew: the other nodes of the lot, where it has several.
     """
 
     bundle: Bundle
@@ -40,6 +43,7 @@ class Host:
     progress: Callable[[], Progress]
     deadline: Callable[[Window], float | None]
     number: Callable[[Window, Identity | None], int]
+    crew: Crew | None = None
 
 
 class Task:
@@ -60,6 +64,8 @@ class Task:
         self._script = agenda.runs_script(window)
         self._attempt: Attempt | None = None
         self._resume_at = 0.0
+        self._ending: Ending | None = None
+        self._others_at: float | None = None
         self._leaving: str | None = None
         self._rule: tuple[str, str] | None = None
         self._began = time.time()
@@ -103,17 +109,44 @@ class Task:
             if time.monotonic() < self._resume_at:
                 return False
             return self._next()
-        ending = self._attempt.poll()
+        ending = self._attempt.poll() if self._ending is None else self._ending
+        if self._host.crew is not None and self._script:
+            ending = self._with_the_others(self._host.crew, ending)
         if ending is not None:
-            self._attempt = None
+            self._attempt = self._ending = None
             self._ended(ending)
         return self.outcome is not None
+
+    def _with_the_others(self, crew: Crew, ending: Ending | None) -> Ending | None:
+        """How the attempt ended on all nodes together; None as long as some of it runs."""
+        verdict = crew.verdict()
+        now = time.monotonic()
+        if ending is None:
+            if verdict is not None and verdict[0] != "done":
+                # The ranks here may be leaving by themselves: a stop is agreed across all of them.
+                self._others_at = self._others_at or now
+                if now - self._others_at > _PEERS_S and self._attempt is not None:
+                    self._attempt.signal(signal.SIGTERM)
+            return None
+        if ending.outcome == "done" and verdict != ("done", ""):
+            self._others_at = self._others_at or now
+            if verdict is None and now - self._others_at < _OTHERS_S:
+                self._ending = ending
+                return None
+            ending = Ending("crash", 1, verdict[1] if verdict else "other nodes did not end")
+        elif ending.outcome == "crash" and verdict is not None and verdict[0] == "crash":
+            ending = Ending("crash", ending.code, f"{ending.reason}; {verdict[1]}")
+        self._others_at = None
+        crew.end()
+        return ending
 
     def _next(self) -> bool:
         """Start the next attempt, of the first identifier that isn't over."""
         host, window = self._host, self.window
         if not self._script:
             return self._next_command()
+        if host.crew is not None and host.crew.missing():
+            return False
         run = host.bundle.plan.run(window.run or "")
         for identity in run.ids:
             state = host.progress().run(identity.id, window.name)
@@ -127,17 +160,24 @@ class Task:
             if run.recover == "rerun" and outputs.exists():
                 outputs.rename(_free_name(outputs.with_name("outputs.lost")))
             outputs.mkdir(parents=True, exist_ok=True)
+            deadline = host.deadline(window)
             job = jobs.run_job(
                 host.bundle,
                 window,
                 run,
                 identity,
                 number,
-                deadline=host.deadline(window),
+                deadline=deadline,
                 skip=state.poisoned(),
                 write_s=run.checkpoint.write_s if run.checkpoint else None,
+                port=host.crew.training_port(number) if host.crew else None,
             )
-            self._start(job, config_sha256=identity.config_sha256, ranks=job.ranks)
+            if host.crew is not None:
+                skip = state.poisoned()
+                host.crew.begin(
+                    number, window=window.name, run_id=identity.id, deadline=deadline, skip=skip, port=job.master[1]
+                )
+            self._start(job, config_sha256=identity.config_sha256, ranks=job.world)
             return self.outcome is not None
         return self._finish_run()
 

@@ -130,3 +130,11 @@ def test_a_megabyte_of_anything(name: str) -> None:
 
     # 2 s is the aim; that a machine is slow or busy must not fail the build.
     assert took() < 2 or took() < 6
+
+
+def test_a_list_left_open_does_not_end_within_a_map_that_is_closed() -> None:
+    text = (
+        '[ weights { of = control; path = "model.pt"; accept = bytes > 0 }\ncleanup { paths = deliverable"*.pt"]; after = 0s }\n'
+    )
+    _, faults = parse(Source("left_open.campaign", text))
+    assert {fault.code for fault in faults} <= {"C101", "C102"} and faults

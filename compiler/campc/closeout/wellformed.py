@@ -14,6 +14,10 @@ __all__ = ["faults"]
 
 BEYOND = 10**30
 DEEPEST = 200
+_LISTS = (
+    "lots", "windows", "runs", "corpora", "stops", "watches", "gates", "outcomes", "unknowns", "deliverables", "expenses", "ratios", "cleanup",
+    "notify", "allowances",
+)  # fmt: skip
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _TEXTS: Mapping[str, tuple[str, ...]] = {
     "outcomes": ("name", "conclude"),
@@ -30,6 +34,11 @@ _ARITY = {
 def faults(tree: Mapping[str, Any]) -> Iterator[str]:
     """What is wrong, each with its place."""
     yield from _numbers(tree)
+    for section in _LISTS:
+        found = tree.get(section)
+        if found is not None and not (isinstance(found, list) and all(isinstance(block, dict) for block in found)):
+            yield f"{section} must be a list of objects"
+            return
     for section, names in _TEXTS.items():
         for place, block in _blocks(tree, section):
             yield from (f"{place}.{name} must be text" for name in names if not isinstance(block.get(name), str))
@@ -93,7 +102,7 @@ def _is_expression(expr: Any, deepest: int) -> bool:
         return len(arguments) == _ARITY[head] and all(_is_expression(argument, deepest - 1) for argument in arguments)
     match head, arguments:
         case ["number", [value]]:
-            return isinstance(value, (int, float)) or _is_number(value)
+            return not isinstance(value, bool) and _is_number(value)
         case ["money", [amount, currency]]:
             return isinstance(currency, str) and _is_number(amount)
         case ["bool", [value]]:

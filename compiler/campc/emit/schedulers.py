@@ -1,15 +1,6 @@
-"""Files for schedulers: Slurm and SkyPilot."""
+"""Files for schedulers: Slurm and SkyPilot, each ``emit(plan) -> {path: bytes}``."""
 
-from __future__ import annotations
+from campc.emit.skypilot import skypilot
+from campc.emit.slurm import slurm
 
-from campc.schedule.plan import Plan
-
-
-def slurm(plan: Plan) -> dict[str, bytes]:
-    """One batch file a lot."""
-    return {}
-
-
-def skypilot(plan: Plan) -> dict[str, bytes]:
-    """One task file a lot."""
-    return {}
+__all__ = ["skypilot", "slurm"]

@@ -114,7 +114,12 @@ def _figures(closeout: Closeout) -> tuple[KeyFigure, ...]:
         )
         unit = "corpus" if ratio.distinct == "corpus" else "run"
         figures.append(KeyFigure(value, f"{ratio.cost_of} per accepted {unit}", "" if ratio.defined else "bad"))
-    figures.append(KeyFigure(words.about(closeout.observed), f"observed, {words.about(closeout.planned)} planned"))
+    figures.append(
+        KeyFigure(
+            words.about(closeout.observed),
+            f"observed, {words.about(closeout.planned)} planned" if closeout.windows else "observed, nothing planned",
+        )
+    )
     return tuple(figures)
 
 
@@ -124,7 +129,7 @@ def _cost(view: CloseView) -> tuple[Inline, ...]:
         costs.tax, "tax not stated"
     )
     parts: list[Inline] = [
-        Strong(f"Cost: {words.amounts(costs.rental, 'no rental')} rental"),
+        Strong(f"Cost: {words.amounts(costs.rental)} rental" if costs.rental else "Cost: no rental"),
         f"; other expenses: {words.amounts(costs.expenses, 'none recorded')}; {tax}.",
     ]
     for ratio in view.closeout.ratios:

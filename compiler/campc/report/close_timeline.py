@@ -22,12 +22,14 @@ from campc.report.blocks import (
     row,
 )
 from campc.report.close_view import CloseView, seconds
-from campc.report.gantt import Bar, Group, Lane, Term, chart, lanes_of
+from campc.report.gantt import chart
+from campc.report.gantt_model import Bar, Group, Lane, Term, lanes_of
 
 LEGEND = (
     ("bar-planned", "as planned"), ("bar-essential", "essential"), ("bar-useful", "useful"), ("bar-exploratory", "exploratory"),
     ("bar-people", "people"), ("cross", "stopped or failed"), ("end", "usable end"),
 )  # fmt: skip
+NEVER_BEGUN = ("dropped", "skipped", "not started")
 ENDED_BADLY = ("stopped", "failed", "unfinished")
 
 
@@ -128,6 +130,7 @@ def _table(view: CloseView) -> Table:
 
 
 def _row(view: CloseView, window: WindowResult) -> Row:
+    nothing = "—" if window.state in NEVER_BEGUN else words.UNKNOWN
     look = {"done": "good", "stopped": "bad", "failed": "bad", "unfinished": "bad"}.get(window.state, "quiet")
     explanation = (
         Cell(window.explanation)
@@ -139,10 +142,10 @@ def _row(view: CloseView, window: WindowResult) -> Row:
         Cell(window.tier, note=words.spelled(window.kind)),
         Cell(window.state, look),
         number(view.when(window.planned_start)),
-        number(view.when(window.actual_start)),
+        number(view.when(window.actual_start, unknown=nothing)),
         number(words.span(seconds(window.planned)), "assumed" if window.assumed else ""),
-        number(words.about(window.actual)),
-        number(words.signed(window.deviation)),
+        number(words.about(window.actual) if window.actual is not None else nothing),
+        number(words.signed(window.deviation) if window.deviation is not None else nothing),
         explanation,
     )
 

@@ -9,7 +9,7 @@ from attrs import frozen
 
 from campc.closeout.model import Closeout, DeliverableResult, WindowResult
 from campc.report import words
-from campc.report.gantt import Clockwork
+from campc.report.gantt_model import Clockwork
 from campc.values.instants import Instant
 from campc.values.instants import zone as find_zone
 

@@ -71,6 +71,7 @@ def _style(paper: Paper) -> Markup:
         (folder / "report.css").read_text(encoding="utf-8"),
         "@media screen {\n" + mark_rules() + "\n}",
         f"@page {{ size: {paper} }}",
+        f"@page upright {{ size: {paper} portrait }}",
         f"@page wide {{ size: {paper} landscape }}",
     ]
     return Markup("\n".join(rules))

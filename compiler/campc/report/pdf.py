@@ -5,8 +5,11 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import os
+import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+
+from campc.resources import resource
 
 if TYPE_CHECKING:
     from weasyprint.document import DocumentMetadata
@@ -37,13 +40,22 @@ def pdf(html: str, *, attachments: Mapping[str, bytes] | None = None) -> bytes:
     for name, content in sorted((attachments or {}).items()):
         identity.update(name.encode() + b"\0" + content)
     only_data = weasyprint.URLFetcher(allowed_protocols=("data",))  # Documents are self-contained.
-    document = weasyprint.HTML(string=html, url_fetcher=only_data).render()
+    paged = weasyprint.CSS(string=(resource("templates") / "paged.css").read_text(encoding="utf-8"))
+    document = weasyprint.HTML(string=html, url_fetcher=only_data).render(stylesheets=[paged])
     if epoch.isdigit():
         document.metadata.created = document.metadata.modified = moment.strftime("%Y-%m-%dT%H:%M:%SZ")
     _declare_accessible(document.metadata)
     options = {"pdf_variant": "pdf/a-3a", "pdf_tags": True, "pdf_identifier": identity.digest()[:16]}
-    written: bytes = document.write_pdf(attachments=files, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)  # WeasyPrint leaves its colour profile open.
+        written: bytes = document.write_pdf(attachments=files, finisher=_once, **options)
     return written
+
+
+def _once(document: Any, pdf: Any) -> None:
+    """List every attachment once: WeasyPrint finds each in two ways."""
+    if "AF" in pdf.catalog:
+        pdf.catalog["AF"][:] = dict.fromkeys(pdf.catalog["AF"])
 
 
 def _weasyprint() -> Any:

@@ -70,16 +70,25 @@ def _verdict_text(view: PlanView, risk: Risk | None) -> tuple[Inline, ...]:
     total = words.amounts(view.plan.costs.total)
     how = "whatever the result" if view.all_prepaid else "as planned; lots billed by time cost what they take"
     taxes = {package.tax for lot in view.spec.lots.values() if (package := view.spec.package_of(lot)) is not None}
-    parts: list[Inline] = [f"{fit}. ", Strong(f"Commits {total}"), f", {how}; {tax_words(taxes)}. "]
+    parts: list[Inline] = [f"{fit}. ", Strong(f"Commits {total}"), f"{_apart(view)}, {how}; {tax_words(taxes)}. "]
     if risk is not None and risk.tiers:
         parts.append(
             "Chance of ending in time: "
-            + ", ".join(f"{tier.name} {words.percent(tier.p_finish)}" for tier in risk.tiers)
+            + ", ".join(f"{tier.name} {words.chance(tier.p_finish)}" for tier in risk.tiers)
             + "."
         )
     else:
         parts.append(chance_words(view))
     return tuple(parts)
+
+
+def _apart(view: PlanView) -> str:
+    """The expenses that are part of what is committed, named apart from the rental."""
+    expenses = view.plan.costs.expenses
+    if not expenses:
+        return ""
+    estimated = any(expense.estimate for expense in view.spec.expenses.values())
+    return f" ({words.amounts(expenses)} of it other expenses{', estimated' if estimated else ''})"
 
 
 def _figures(view: PlanView) -> tuple[KeyFigure, ...]:
@@ -94,9 +103,8 @@ def _figures(view: PlanView) -> tuple[KeyFigure, ...]:
         if account.overrun:
             figures.append(KeyFigure(words.span(account.overrun), "over the usable end", "bad"))
         elif account.uncommitted is not None:
-            figures.append(
-                KeyFigure(words.span(account.uncommitted), f"uncommitted, {words.span(keep)} to be kept free")
-            )
+            kept = f", {words.span(keep)} to be kept free" if keep else ""
+            figures.append(KeyFigure(words.span(account.uncommitted), f"uncommitted{kept}"))
     elif accounts:
         figures.append(
             KeyFigure(
@@ -177,13 +185,15 @@ def _at(view: PlanView, seconds: Fraction) -> str:
 
 def _room(view: PlanView, drops: Sequence[Drop]) -> tuple[Inline, ...]:
     parts: list[str] = []
-    for drop in drops:
-        gone = words.listing(words.spelled(name) for name in drop.windows)
+    for drop in drops[:2]:
+        gone = words.few((words.spelled(name) for name in drop.windows), 5, "window")
         text = f"If {words.spelled(drop.gate)} says reduce: drop {gone}"
         if drop.plan is not None:
             saved = _saving(view, drop)
             text += f", end {_ending(view, drop.plan.end)}, {saved}"
         parts.append(f"{text}.")
+    if len(drops) > 2:
+        parts.append(f"{words.plural(len(drops) - 2, 'further decision point')} may drop something, too (section 1).")
     for account in view.accounts:
         if account.uncommitted:
             where = f" on {account.lot}" if len(view.accounts) > 1 else ""

@@ -25,6 +25,8 @@ from campc.report.blocks import (
 from campc.report.plan_view import PlanView
 from campc.schedule.plan import Risk
 
+ASSUMED_AT_MOST = 20
+"""Names in one line of the assumptions; the table of windows has them all."""
 Allowed = tuple[str, str, str]
 """An accepted warning: code, message, reason."""
 
@@ -36,7 +38,7 @@ def risk(view: PlanView, computed: Risk | None) -> Section:
         rows = []
         for tier in computed.tiers:
             p50, p90 = (view.when(Fraction(round(moment))) for moment in (tier.p50, tier.p90))
-            rows.append(row(tier.name, number(words.percent(tier.p_finish)), number(p50), number(p90)))
+            rows.append(row(tier.name, number(words.chance(tier.p_finish)), number(p50), number(p90)))
         heads = columns(
             "Tier", "#Ends before the usable end", "#Ends by, in half of all cases", "#Ends by, in nine of ten"
         )
@@ -48,8 +50,12 @@ def risk(view: PlanView, computed: Risk | None) -> Section:
     measured = [window for window in view.spec.windows.values() if window.basis is not None]
     items: list[tuple[Inline, ...]] = []
     if assumed:
-        items.append((Strong("Assumed times: "), f"{words.listing(assumed)}."))
-    items += [(Strong(f"{window.name}: "), words.sentence(window.basis)) for window in measured]
+        every = len(assumed) == len(view.spec.windows) > ASSUMED_AT_MOST
+        which = f"those of all {len(assumed)} windows" if every else words.few(assumed, ASSUMED_AT_MOST, "window")
+        items.append((Strong("Assumed times: "), f"{which}."))
+    for basis in dict.fromkeys(window.basis for window in measured):
+        names = words.few((window.name for window in measured if window.basis == basis), ASSUMED_AT_MOST, "window")
+        items.append((Strong(f"{names}: "), words.sentence(basis)))
     for lot in view.spec.lots.values():
         package = view.spec.package_of(lot)
         if package is None:

@@ -14,7 +14,7 @@ from campc.report.plan_money import budget, deliverables, packages
 from campc.report.plan_timeline import timeline, windows
 from campc.report.plan_view import PlanView
 from campc.report.whatif import Replan, drops
-from campc.schedule.plan import Plan, Risk
+from campc.schedule.plan import Plan
 
 
 def plan_page(
@@ -47,21 +47,20 @@ def plan_document(
         from campc.schedule.make import make_plan as replan
     view, digests = PlanView(plan), dict(hashes or {})
     given_up = drops(plan, replan)
-    computed: Risk | None = getattr(plan, "risk", None)
     name = plan.spec.campaign.name
     return Document(
         title=f"{words.spelled(name)}: campaign plan",
         running_head=f"Plan of {words.spelled(name)}",
         description=words.sentence(plan.spec.campaign.question) or f"The plan of the campaign {name}.",
         stamp=f"Plan {digests['plan'][:12]}" if "plan" in digests else "Plan",
-        cover=cover(view, given_up, computed),
+        cover=cover(view, given_up, plan.risk),
         sections=(
             timeline(view),
             windows(view),
             runs(view, dict(identifiers or {}), given_up),
             packages(view),
             rules(view),
-            risk(view, computed),
+            risk(view, plan.risk),
             budget(view),
             deliverables(view),
             preflight(view),

@@ -6,7 +6,8 @@ from fractions import Fraction
 
 from campc.report import words
 from campc.report.blocks import Block, Cell, Column, Figure, Paragraph, Row, Section, Table, code, number, quiet, row
-from campc.report.gantt import Bar, Diamond, Group, Lane, Term, chart, lanes_of
+from campc.report.gantt import ROWS_AT_MOST, chart
+from campc.report.gantt_model import Bar, Diamond, Group, Lane, Term, lanes_of
 from campc.report.plan_view import PlanView, gpu_words, package_words
 from campc.schedule.plan import Account, Placement
 from campc.schema.rules import Gate
@@ -48,7 +49,7 @@ def windows(view: PlanView) -> Section:
     blocks: list[Block] = [table]
     if unplaced:
         blocks.append(Paragraph(f"Not placed, because they contain errors: {words.listing(unplaced)}."))
-    return Section("windows", "Windows", tuple(blocks), 2, len(rows) > 36)
+    return Section("windows", "Windows", tuple(blocks), 2, len(rows) > ROWS_AT_MOST)
 
 
 def _window(view: PlanView, placement: Placement) -> Row:
@@ -92,7 +93,9 @@ def _groups(view: PlanView) -> list[Group]:
         gpus = package.gpus if package is not None else 1
         lanes: list[Lane] = []
         for index in range(gpus):
-            mine = [_bar(view, placement) for placement in on_lot if (account.lot, index) in placement.gpus]
+            mine = [
+                _bar(view, placement, which=False) for placement in on_lot if (account.lot, index) in placement.gpus
+            ]
             label = account.lot if gpus == 1 else f"{account.lot} GPU {index}"
             lanes += lanes_of(label, mine) or (Lane(label, ()),)
         title = f"{account.lot}: {package_words(package)}"
@@ -107,11 +110,12 @@ def _several(view: PlanView, lot: str) -> bool:
     return package is not None and package.gpus > 1
 
 
-def _bar(view: PlanView, placement: Placement) -> Bar:
+def _bar(view: PlanView, placement: Placement, which: bool = True) -> Bar:
+    """``which``: say on which GPUs of a lot with several."""
     window = placement.window
     mark = "bar-people" if window.on is None else f"bar-{window.tier}"
     label = window.name
-    if window.on is not None and _several(view, window.on.lot) and window.on.low is not None:
+    if which and window.on is not None and _several(view, window.on.lot) and window.on.low is not None:
         label += f" [{window.on.low}]" if window.on.low == window.on.high else f" [{window.on.low}–{window.on.high}]"
     return Bar(
         label,
@@ -187,7 +191,7 @@ def _accounts(view: PlanView) -> Table:
                 number(words.span(account.uncommitted))
                 if account.uncommitted is not None
                 else quiet("none, billed by time"),
-                number(words.span(lot.keep_free.seconds)),
+                number(words.span(lot.keep_free.seconds) if lot.wrote("keep_free") else words.NOT_STATED),
                 Cell(over, "bad" if account.overrun else "quiet"),
                 number(words.span(account.busy)),
             )

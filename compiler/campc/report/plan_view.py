@@ -9,7 +9,7 @@ from fractions import Fraction
 from attrs import frozen
 
 from campc.report import words
-from campc.report.gantt import Clockwork
+from campc.report.gantt_model import Clockwork
 from campc.schedule.plan import Account, PackageRow, Placement, Plan
 from campc.schema.market import Lot, Package
 from campc.schema.rules import Gate

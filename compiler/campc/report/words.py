@@ -43,7 +43,7 @@ def span(seconds: Fraction | float | int | None) -> str:
     parts = [f"{hours:,} h"] if hours else []
     if minutes:
         parts.append(f"{minutes} min")
-    if (left and not hours) or not parts:
+    if left or not parts:
         parts.append(f"{decimal(left, 1)} s")
     return glued(" ".join(parts))
 
@@ -110,6 +110,11 @@ def percent(value: Fraction | float | None, places: int = 0) -> str:
     return f"{text}%"
 
 
+def chance(value: float) -> str:
+    """A probability that was found by sampling: never certain."""
+    return "> 99.9%" if value > 0.999 else "< 0.1%" if value < 0.001 else percent(value, 1 if value > 0.99 else 0)
+
+
 def size(value: Size | Fraction | int | None) -> str:
     """An amount of data."""
     if value is None:
@@ -133,6 +138,15 @@ def listing(words: Iterable[str], conjunction: str = "and", none: str = "none") 
     if not items:
         return none
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} {conjunction} {items[-1]}"
+
+
+def few(words: Iterable[str], count: int, thing: str) -> str:
+    """A listing of at most so many; where there are more, some of them and how many more."""
+    items = list(words)
+    if len(items) <= count:
+        return listing(items)
+    shown = items[: count - 1]
+    return f"{', '.join(shown)} and {plural(len(items) - len(shown), f'more {thing}', f'more {thing}s')}"
 
 
 def plural(count: int, singular: str, several: str | None = None) -> str:

@@ -13,6 +13,7 @@ from attrs import define
 from campc.resolve.conditions import Reader
 from campc.resolve.evaluate import Lets, Value, evaluate, kind_of, magnitude
 from campc.resolve.faults import Fault, did_you_mean, replace
+from campc.resolve.gather import MAY_BE_USED
 from campc.schema import types as t
 from campc.schema.rules import Drops
 from campc.schema.work import TIERS, GpuSet
@@ -33,6 +34,8 @@ class Decoder:
     zone: dt.tzinfo
     zone_name: str
     reader: Reader
+    incomplete: bool = False
+    """A used file could not be read in full: what it would have declared is no fault of this one."""
 
     def decode(self, type_: t.Type, expr: tree.Expr) -> Any:
         """The value of an attribute. Raises Fault."""
@@ -174,6 +177,8 @@ class Decoder:
         match expr:
             case tree.Name(parts=(word,)):
                 if word not in self.names[kind]:
+                    if self.incomplete and kind in MAY_BE_USED:
+                        raise Fault(None, expr.at)
                     raise self._undefined(word, kind, expr.at)
                 return word
             case tree.Literal(value=str() as text, at=at):

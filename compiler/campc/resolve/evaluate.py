@@ -41,6 +41,8 @@ class Lets:
 
     declared: Mapping[str, tree.Let]
     faults: Faults
+    incomplete: bool = False
+    """A used file could not be read in full, and may declare more."""
     used: set[str] = field(factory=set)
     _values: dict[str, Value | None] = field(factory=dict)
 
@@ -48,6 +50,8 @@ class Lets:
         """The value of the ``let`` of that name. Raises Fault where there is none, or it is broken."""
         word = name.text
         let = self.declared.get(word)
+        if let is None and self.incomplete:
+            raise Fault(None, name.at)
         if let is None:
             guess, fix = did_you_mean(word, self.declared, name.at)
             raise Fault(

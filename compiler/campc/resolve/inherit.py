@@ -80,6 +80,8 @@ def inherit(own: Mapping[str, Run], default: Checkpoint | None, faults: Faults, 
                     f"{name} changes {key}, and {whose} has no param {key}",
                     help=guess if fix else f"its params are {', '.join(params) or 'none'}",
                 )
+            if unknown:
+                broken.update(("change", "params"))
             params = {**params, **{k: v for k, v in run.change.items() if k in params}}
         values["params"] = params
         values["broken"] = frozenset(broken)

@@ -69,9 +69,9 @@ class _Resolver:
             self._declare(block, "")
         campaign_tree = next((b for b, used in self.gathered.blocks if not used and b.kind == "campaign"), None)
         local_zone, zone_name = self._zone(campaign_tree)
-        lets = Lets(self.gathered.lets, self.faults)
+        lets = Lets(self.gathered.lets, self.faults, self.gathered.broken)
         reader = Reader(lets, self.names["run"])
-        decoder = Decoder(lets, {**self.names, "let": self.gathered.lets}, local_zone, zone_name, reader)
+        decoder = Decoder(lets, {**self.names, "let": self.gathered.lets}, local_zone, zone_name, reader, self.gathered.broken)
         blocks = BlockDecoder(decoder, self.faults)
         self.groups = {kind: {} for kind in _GROUPS}
         lets.compute_all()

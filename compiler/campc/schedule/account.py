@@ -31,6 +31,7 @@ def account(spec: Spec, lot_name: str, term: Term, placed: Mapping[str, Placed])
         and package is not None
         and ("package", package.name) not in spec.faulty
         and not lot.broken & {"starts", "ends"}
+        and (term.end is None or term.end > term.start)
         and not package.broken & {"ends_early", "duration", "gpus"}
     )
     return Account(

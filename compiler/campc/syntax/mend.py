@@ -23,6 +23,8 @@ class _Open:
     is_block: bool
     indent: int
     line: int
+    out: int
+    """Where it stands among the mended tokens."""
     end: int = -1
 
 
@@ -58,7 +60,7 @@ class _Mender:
                     continue
                 is_block = kind == BRACE_OPEN and (not self.stack or self.stack[-1].is_block)
                 is_block = is_block and not opens_map(self.tokens, index, len(self.stack))
-                self.stack.append(_Open(index, kind, is_block, indent, line))
+                self.stack.append(_Open(index, kind, is_block, indent, line, len(self.out.kinds)))
                 self._copy(index)
             elif kind in CLOSERS:
                 self._close(index, kind, indent if first else None)
@@ -137,11 +139,12 @@ class _Mender:
         if depth >= 0 and CLOSER_OF[stack[depth].kind] == kind:
             while len(stack) - 1 > depth:
                 self._report_open(stack.pop())
-            stack.pop()
+            self._forget_ends_inside(stack.pop())
             self._copy(index)
             return
         if stack and not stack[-1].is_block:
             opened = stack.pop()
+            self._forget_ends_inside(opened)
             wanted = CLOSER_OF[opened.kind]
             place = self.source.span(self.tokens.starts[opened.index], self.tokens.ends[opened.index])
             self._report(
@@ -163,6 +166,12 @@ class _Mender:
             f"{SIGNS[kind]} closes nothing: no {SIGNS[opening]} is open here",
             help="take it out, or open the bracket that it was meant to close",
         )
+
+    def _forget_ends_inside(self, closed: _Open) -> None:
+        """What is still open does not end within a pair that has just been closed."""
+        for other in self.stack:
+            if other.end > closed.out:
+                other.end = -1
 
     def _close_at_end(self) -> None:
         if not self.stack:

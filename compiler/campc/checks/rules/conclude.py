@@ -78,9 +78,9 @@ def pilot_without_gate(plan: Plan) -> Iterator[Diagnostic]:
     spec = plan.spec
     if any_broken(spec, "gate", "after") or any_broken(spec, "window", "after"):
         return
-    stand_behind = {gate.after for gate in spec.gates.values() if gate.after is not None}
+    before_a_gate = _with_all_before(spec, {gate.after for gate in spec.gates.values() if gate.after is not None})
     for window in spec.windows.values():
-        if window.kind == "pilot" and not stand_behind & {window.name, *_following(spec, window.name)}:
+        if window.kind == "pilot" and window.name not in before_a_gate:
             run = spec.run_of(window)
             metric = run.metrics[0] if run is not None and run.metrics else "loss"
             optional = next((tier for tier in ("exploratory", "useful") if tier in spec.tiers), None)
@@ -94,16 +94,15 @@ def pilot_without_gate(plan: Plan) -> Iterator[Diagnostic]:
             )
 
 
-def _following(spec: Spec, name: str) -> set[str]:
-    """The windows that come after one, directly or not."""
+def _with_all_before(spec: Spec, names: set[str]) -> set[str]:
+    """Some windows, and all that they come after, directly or not."""
     found: set[str] = set()
-    grown = True
-    while grown:
-        grown = False
-        for window in spec.windows.values():
-            if window.name not in found and (name in window.after or found & set(window.after)):
-                found.add(window.name)
-                grown = True
+    stack = [name for name in names if name in spec.windows]
+    while stack:
+        name = stack.pop()
+        if name not in found:
+            found.add(name)
+            stack.extend(before for before in spec.windows[name].after if before in spec.windows)
     return found
 
 

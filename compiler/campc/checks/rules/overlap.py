@@ -36,13 +36,16 @@ def windows_overlap(plan: Plan) -> Iterator[Diagnostic]:
     for conflict in plan.conflicts:
         if not _says_so_already(plan, conflict):
             grouped.setdefault(conflict.second.name, []).append(conflict)
-    for conflicts in grouped.values():
+    for number, conflicts in enumerate(grouped.values()):
         second = conflicts[0].second
+        shown = conflicts[:_MOST_NAMED]
         parts = [
             f"{c.first.name} holds {gpu_names(c.gpus, plan)} from {moment(plan, c.shared.start)} to {moment(plan, c.shared.end)}, "
             f"{format_duration(c.shared.length)}"
-            for c in conflicts
+            for c in shown
         ]
+        if len(conflicts) > len(shown):
+            parts.append(f"and {len(conflicts) - len(shown)} more")
         if len(conflicts) == 1:
             c = conflicts[0]
             message = (
@@ -55,10 +58,18 @@ def windows_overlap(plan: Plan) -> Iterator[Diagnostic]:
             "C301",
             head(second.window.at),
             message,
-            tuple(Note(head(c.first.window.at), "this one holds it already") for c in conflicts),
-            help=_where_it_fits(plan, second),
+            tuple(Note(head(c.first.window.at), "this one holds it already") for c in shown),
+            help=_where_it_fits(plan, second)
+            if number < _MOST_FITTED
+            else "leave `starts` out, and it is placed where it fits",
             label=f"{moment(plan, second.start)} to {moment(plan, second.end)}",
         )
+
+
+_MOST_NAMED = 6
+"""How many of the windows that one overlaps are named."""
+_MOST_FITTED = 40
+"""For how many windows it is looked up where they would fit; where there are more, nobody reads them."""
 
 
 def _says_so_already(plan: Plan, conflict: Conflict) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
+from itertools import islice
 
 from campc.checks.registry import rule
 from campc.checks.words import head, listed
@@ -12,6 +13,11 @@ from campc.diagnostic import Diagnostic, Note
 from campc.schedule.plan import Plan
 from campc.schema.node import Node
 from campc.schema.spec import Spec
+
+_Kept = tuple[str, str, Node, str]
+"""What is kept: in words, its path, the block and the attribute that say so."""
+
+_MOST_HITS = 50
 
 _TEMPORARY = re.compile(r"(/private)?/(var/)?tmp(/|$)|.*\$\{?(TMP|TEMP|TMPDIR)\b|.*%(TMP|TEMP)%", re.IGNORECASE)
 
@@ -100,10 +106,49 @@ def _signs_meet(first: str, second: str) -> bool:
 
 def deletes(cleanup: str, kept: str) -> bool:
     """Whether a glob of a cleanup takes a kept file or folder, or a folder that it is in; or names that folder and takes something in it."""
-    globs, parts = _parts(re.sub(r"^(\./)?(outputs|work)/", "", cleanup)), _parts(kept)
-    if any(_parts_meet(globs, parts[:count]) for count in range(1, len(parts) + 1)):
-        return True
+    globs, parts = _parts(_below_a_run(cleanup)), _parts(kept)
+    if _is_glob(kept):
+        return any(_parts_meet(globs, parts[:count]) for count in range(1, len(parts) + 1))
+    return _matcher((cleanup,)).match(_slashed(kept)) is not None or _inside(cleanup, kept)
+
+
+def _below_a_run(cleanup: str) -> str:
+    return re.sub(r"^(\./)?(outputs|work)/", "", cleanup)
+
+
+def _is_glob(path: str) -> bool:
+    return any(sign in path for sign in "*?[")
+
+
+def _slashed(path: str) -> str:
+    return "".join(f"{part}/" for part in _parts(path))
+
+
+def _inside(cleanup: str, kept: str) -> bool:
+    """Whether a glob begins with all of a kept folder's name."""
+    globs, parts = _parts(_below_a_run(cleanup)), _parts(kept)
     return len(globs) > len(parts) and globs[: len(parts)] == parts
+
+
+@cache
+def _matcher(globs: tuple[str, ...]) -> re.Pattern[str]:
+    """One pattern for several globs, to be matched at the start of a path whose every part ends with a slash: it then finds the path or a folder above
+    it. What follows a star is taken at its first place and for good (an atomic group), so that no path takes long."""
+    alternatives = []
+    for glob in globs:
+        pattern = ""
+        spans = False
+        for part in _parts(_below_a_run(glob)):
+            if part == "**":
+                spans = True
+                continue
+            first, *rest = (re.escape(piece).replace(r"\?", "[^/]") for piece in part.split("*"))
+            middle = "".join(f"(?>[^/]*?{piece})" for piece in rest[:-1])
+            last = f"[^/]*{rest[-1]}/" if rest else "/"
+            pattern += f"(?>(?:[^/]*/)*?{first}{middle}{last})" if spans else f"{first}{middle}{last}"
+            spans = False
+        alternatives.append(pattern)
+    return re.compile("|".join(alternatives))
 
 
 @rule("C607")
@@ -121,7 +166,7 @@ def cleanup_deletes_results(plan: Plan) -> Iterator[Diagnostic]:
         cleanup { paths = ["cache/*.pt"]; after = 0s }
     """
     spec = plan.spec
-    kept: list[tuple[str, str, Node, str]] = [
+    kept: list[_Kept] = [
         (f"deliverable {d.name}", d.path, d, "path") for d in spec.deliverables.values() if d.path is not None
     ]
     policies = [spec.checkpoint, *(run.checkpoint for run in spec.own_runs.values())]
@@ -131,13 +176,7 @@ def cleanup_deletes_results(plan: Plan) -> Iterator[Diagnostic]:
         if p is not None and p.to is not None and unsafe(p.to) is None
     ]
     for cleanup in spec.cleanups:
-        hits = [
-            (glob, what, path, node, word)
-            for glob in cleanup.paths
-            if unsafe(glob) is None
-            for what, path, node, word in kept
-            if deletes(glob, path)
-        ]
+        hits = list(islice(_hits(tuple(glob for glob in cleanup.paths if unsafe(glob) is None), kept), _MOST_HITS))
         if hits:
             said = [f'"{glob}" would delete {what}, "{path}"' for glob, what, path, _, _ in hits]
             shown = [*said[:3], f"{len(said) - 3} more"] if len(said) > 3 else said
@@ -148,6 +187,18 @@ def cleanup_deletes_results(plan: Plan) -> Iterator[Diagnostic]:
                 tuple(Note(head(node.place(word)), "this is kept") for _, _, _, node, word in hits[:3]),
                 help='name only intermediate files, such as "cache/*"',
             )
+
+
+def _hits(globs: tuple[str, ...], kept: list[_Kept]) -> Iterator[tuple[str, str, str, Node, str]]:
+    """The globs that delete something kept, with it."""
+    if not globs:
+        return
+    any_of_them = _matcher(globs)
+    beginnings = {_parts(_below_a_run(glob))[0] for glob in globs if _parts(_below_a_run(glob))}
+    for what, path, node, word in kept:
+        parts = _parts(path)
+        if _is_glob(path) or any_of_them.match(_slashed(path)) or (parts and parts[0] in beginnings):
+            yield from ((glob, what, path, node, word) for glob in globs if deletes(glob, path))
 
 
 @rule("C608")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from fractions import Fraction
 
@@ -34,14 +35,12 @@ def idle_while_people_work(plan: Plan) -> Iterator[Diagnostic]:
     if clock_unknown(plan.spec) or any_broken(plan.spec, "window", "on", "starts", "takes", "after"):
         return
     found: dict[str, list[tuple[str, Interval, list[Placement]]]] = {}
-    people = [p for p in plan.placements.values() if p.window.on is None and p.interval.length > 0]
+    people = [p for p in plan.placements.values() if p.window.on is None]
     for name, account in plan.accounts.items():
         if account.price is None:
             continue
-        for gap in _idle(plan, name):
-            at_work = sorted((p for p in people if p.interval & gap), key=lambda p: (p.start, p.window.order))
-            if at_work:
-                found.setdefault(at_work[0].name, []).append((name, gap, at_work))
+        for gap, at_work in _people_in(_idle(plan, name), people):
+            found.setdefault(at_work[0].name, []).append((name, gap, at_work))
     for first, gaps in found.items():
         window = plan.placements[first].window
         parts = []
@@ -58,6 +57,18 @@ def idle_while_people_work(plan: Plan) -> Iterator[Diagnostic]:
             tuple(Note(head(p.window.at), "goes on meanwhile, too") for _, _, at_work in gaps for p in at_work[1:3]),
             help="; ".join(dict.fromkeys(_what_saves_it(plan, lot, gap, at_work) for lot, gap, at_work in gaps)),
         )
+
+
+def _people_in(gaps: list[Interval], people: list[Placement]) -> Iterator[tuple[Interval, list[Placement]]]:
+    """The gaps that people's windows reach into, with these; both come in order of their start."""
+    waiting = deque(people)
+    at_work: list[Placement] = []
+    for gap in gaps:
+        while waiting and waiting[0].start < gap.end:
+            at_work.append(waiting.popleft())
+        at_work = [p for p in at_work if p.end > gap.start]
+        if at_work:
+            yield gap, list(at_work)
 
 
 def _idle(plan: Plan, lot: str) -> list[Interval]:
