@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from campc.source import Source
-from campc.syntax.lexer import MOST_FAULTS
+from campc.syntax.brackets import pair
+from campc.syntax.lexer import MOST_FAULTS, tokenize
+from campc.syntax.mend import mend
 from campc.syntax.parse import parse
 
 FOLDER = Path(__file__).parent
@@ -40,6 +42,8 @@ def check(text: str) -> None:
     file, faults = parse(source)
     again, same = parse(Source("x", text))
     assert faults == same and file == again
+    tokens, _ = tokenize(source)
+    assert pair(tokens) is not None or pair(mend(tokens)[0]) is not None
     assert len(faults) <= MOST_FAULTS
     for fault in faults:
         assert fault.code in ("C101", "C102", "C103")
@@ -133,8 +137,6 @@ def test_a_megabyte_of_anything(name: str) -> None:
 
 
 def test_a_list_left_open_does_not_end_within_a_map_that_is_closed() -> None:
-    text = (
-        '[ weights { of = control; path = "model.pt"; accept = bytes > 0 }\ncleanup { paths = deliverable"*.pt"]; after = 0s }\n'
-    )
+    text = '[ weights { of = control; path = "model.pt"; accept = bytes > 0 }\ncleanup { paths = deliverable"*.pt"]; after = 0s }\n'
     _, faults = parse(Source("left_open.campaign", text))
     assert {fault.code for fault in faults} <= {"C101", "C102"} and faults

@@ -38,7 +38,8 @@ def _parse(source: Source) -> tuple[File, tuple[Diagnostic, ...]]:
         tokens, unpaired = mend(tokens)
         faults += unpaired
         paired = pair(tokens)
-        assert paired is not None, "mended brackets do not pair"
+        if paired is None:
+            return File(source, (), tuple(tokens.comments)), tuple(faults[:MOST_FAULTS])
     parser = Parser(paired)
     items = parser.run()
     faults += parser.diagnostics
