@@ -72,6 +72,7 @@ def parser() -> argparse.ArgumentParser:
     launch.add_argument("--keep-machine", action="store_true")
     launch.add_argument("--restart", action="store_true")
     commands.add_parser("_mirror", parents=[shared])
+    commands.add_parser("_cleanup", parents=[shared])
     do = commands.add_parser("_do", parents=[shared])
     do.add_argument("window")
     return top

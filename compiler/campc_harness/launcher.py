@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import selectors
+import shutil
 import signal
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,6 +31,7 @@ from campc_harness.watch import Watcher
 _TICK_S = 0.25
 _LIVE_EVERY_S = 1.0
 _LOOK_S = 2.0
+_TELL_EVERY_S = 60.0
 _WORST_FIRST = (MISCONFIGURED, 1, DEADLINE, STOPPED)
 
 
@@ -65,6 +68,7 @@ class Launcher:
         self._reading = clock.read()
         self._live_at = 0.0
         self._looked = (0, 0.0)
+        self._told_at = time.monotonic()
         self._said: set[str] = set()
         self.horizon = Horizon(bundle, lambda: self.progress)
         self._gatekeeper = Gatekeeper(bundle, self.ledger, lambda: self.progress, self._say)
@@ -304,8 +308,24 @@ class Launcher:
         if now - self._live_at < _LIVE_EVERY_S:
             return
         self._live_at = now
+        self._progress_line(now)
         with contextlib.suppress(OSError):
             write_json(self.bundle.state / LIVE_FILE, self._watcher.picture())
+
+    def _progress_line(self, now: float) -> None:
+        """A line that is overwritten on a terminal, now and then a plain one elsewhere."""
+        terminal = sys.stdout.isatty()
+        if not self.tasks or now - self._told_at < (1.0 if terminal else _TELL_EVERY_S):
+            return
+        self._told_at = now
+        parts = [text for task in self.tasks if (text := task.progress_text())]
+        if not parts:
+            return
+        if terminal:
+            sys.stdout.write("\r\x1b[K" + "  |  ".join(parts)[: shutil.get_terminal_size().columns - 1])
+            sys.stdout.flush()
+        else:
+            self._say("  |  ".join(parts))
 
     def code(self) -> int:
         """The exit code: that of the worst end of a window."""

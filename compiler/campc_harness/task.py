@@ -117,6 +117,16 @@ class Task:
             self._ended(ending)
         return self.outcome is not None
 
+    def progress_text(self) -> str:
+        """Where the window is, in a few words; empty before anything is known."""
+        recorder = self.recorder
+        if recorder is None or recorder.step is None or not self._script:
+            return ""
+        total = self.window.limit_steps or self._host.bundle.plan.run(self.window.run or "").steps
+        of = f" of {total}" if total else ""
+        values = "  ".join(f"{name} {value:.4g}" for name, value in list(recorder.values.items())[:4])
+        return f"{recorder.run_id} {recorder.phase} {recorder.step}{of}  {values}".rstrip()
+
     def _with_the_others(self, crew: Crew, ending: Ending | None) -> Ending | None:
         """How the attempt ended on all nodes together; None as long as some of it runs."""
         verdict = crew.verdict()
