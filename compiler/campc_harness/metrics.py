@@ -61,9 +61,9 @@ class Metrics:
 
     def log(self, step: int, values: Mapping[str, Any]) -> Fired | None:
         """Record values; those on a CUDA device are read when they have arrived. The stop rule that holds, if any."""
-        self._settle(wait=False)
-        on_device = any(isinstance(value, torch.Tensor) and value.is_cuda for value in values.values())
-        if on_device and not self._stops.about(values) and not self._watches.about(values):
+        if self._late:
+            self._settle(wait=False)
+        if any(map(_on_device, values.values())) and not self._stops.about(values) and not self._watches.about(values):
             self._late.append((step, *_start_reading(values)))
             return None
         return self._record(step, {name: plain(value) for name, value in values.items()})
@@ -168,6 +168,10 @@ class Metrics:
             if wait:
                 event.synchronize()
             self._record(step, {name: plain(value) for name, value in values.items()})
+
+
+def _on_device(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.is_cuda
 
 
 def _start_reading(values: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
