@@ -22,7 +22,18 @@ from campc.syntax import tree
 from campc.values.currencies import DECIMALS
 from campc.values.instants import Clock, Date, Instant, LocalTimeError, resolve, zone
 from campc.values.money import Money, MoneyRate
-from campc.values.quantities import Duration, EventRate, Offset, Range, Share, Size, SizeRate, Steps, plain
+from campc.values.quantities import (
+    Duration,
+    EventRate,
+    Offset,
+    Range,
+    Share,
+    Size,
+    SizeRate,
+    Steps,
+    compact_duration,
+    plain,
+)
 
 
 @define
@@ -426,7 +437,9 @@ def _ordered(value: Range[Duration], at: Span) -> Range[Duration]:
     if not value.low <= value.likely <= value.high:
         parts = sorted((value.low, value.likely, value.high))
         message = f"a range goes low .. likely .. high, and this one runs {value.low}, {value.likely}, {value.high}"
-        raise Fault("C208", at, message, f"in order it is {parts[0]}, {parts[1]}, {parts[2]}")
+        raise Fault(
+            "C208", at, message, f"in order it is {' .. '.join(compact_duration(part.seconds) for part in parts)}"
+        )
     return value
 
 

@@ -71,7 +71,9 @@ class _Resolver:
         local_zone, zone_name = self._zone(campaign_tree)
         lets = Lets(self.gathered.lets, self.faults, self.gathered.broken)
         reader = Reader(lets, self.names["run"])
-        decoder = Decoder(lets, {**self.names, "let": self.gathered.lets}, local_zone, zone_name, reader, self.gathered.broken)
+        decoder = Decoder(
+            lets, {**self.names, "let": self.gathered.lets}, local_zone, zone_name, reader, self.gathered.broken
+        )
         blocks = BlockDecoder(decoder, self.faults)
         self.groups = {kind: {} for kind in _GROUPS}
         lets.compute_all()
