@@ -127,7 +127,8 @@ def _verdict(bundle: Bundle, outcomes: Sequence[OutcomeResult]) -> tuple[str, st
         return answer.conclude, answer.name, False
     undecided = [outcome for outcome in outcomes if outcome.holds is None]
     if outcomes and len(undecided) == len(outcomes):
-        why = "; ".join(dict.fromkeys(reason for outcome in undecided for reason in outcome.missing))
+        # What happened stands here, why it did beside each outcome.
+        why = "; ".join(dict.fromkeys(reason.partition(": ")[0] for outcome in undecided for reason in outcome.missing))
         return "Undecided" + (f": {why}." if why else "."), None, True
     if not outcomes:
         return "No outcome was declared: the decision is people's.", None, True
