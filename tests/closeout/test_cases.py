@@ -1,6 +1,7 @@
 """Every way that a campaign may end, closed out from files as they come home."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -383,6 +384,44 @@ def test_a_package_alone_is_enough(tmp_path: Path) -> None:
     assert result.package_intact and result.answered_by == "adopt_wider"
     assert [d.accepted for d in result.deliverables] == [False, False, False, False]
     assert "--spec" in result.deliverables[0].reasons[0], "the corpus is not in a package"
+
+
+def test_a_bundle_as_it_was_built_and_the_package_that_came_home(tmp_path: Path) -> None:
+    bundle = positive().write(tmp_path / "bundle")
+    for name in ("state", "runs"):
+        shutil.rmtree(bundle / name)
+    result = close(bundle, reload=True)
+    assert result.accepted == 4 and result.package_intact and result.remarks == ()
+
+
+def test_packages_of_two_lots_stand_beside_each_other(tmp_path: Path) -> None:
+    bundle = positive().write(tmp_path / "bundle")
+    shutil.copytree(bundle / "package", bundle / "package-other" / "package")
+    (bundle / "package").rename(bundle / "package-box")
+    for name in ("state", "runs"):
+        shutil.rmtree(bundle / name)
+    shutil.rmtree(bundle / "package-box" / "runs" / WIDER)
+    result = close(bundle, reload=True)
+    assert result.accepted == 4, "what one of them lacks, the other one has"
+    assert result.package_intact is False and len(result.ledgers) == 1
+
+
+def test_what_a_machine_said_of_itself(tmp_path: Path) -> None:
+    bundle = positive().write(tmp_path / "bundle")
+    said = {
+        "python": "3.11.7",
+        "packages": ["torch==2.13.0"],
+        "gpus": [{"name": "RTX", "memory_bytes": 8}],
+        "cuda": None,
+    }
+    (bundle / "package" / "environment.json").write_text(json.dumps(said))
+    (environment,) = close(bundle, reload=False).environments
+    assert environment.lot == "box"
+    assert environment.items == (
+        ("gpus", "name RTX, memory_bytes 8"),
+        ("packages", "torch==2.13.0"),
+        ("python", "3.11.7"),
+    )
 
 
 def test_a_declared_deliverable_of_a_useful_run_is_not_essential(tmp_path: Path) -> None:
