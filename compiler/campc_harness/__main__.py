@@ -20,6 +20,8 @@ Runs this lot's windows in the planned order, going on from where an earlier sta
   ./launch.sh stop                   save a checkpoint, pack, end; a later launch goes on
   ./launch.sh pack                   pack the results and copy them home
   ./launch.sh ledger [--json]        the record
+
+  python -m campc_harness export STEP OUT.safetensors   the weights of a checkpoint, for others
 """
 
 
@@ -98,6 +100,10 @@ def _record(record: argparse.ArgumentParser) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code. Faults of the user are told in one line."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if given and given[0] == "export":  # needs no bundle, but torch
+        from campc_harness import export
+
+        return export.main(given[1:])
     if not given or (given[0].startswith("-") and given[0] not in ("-h", "--help")):
         given.insert(0, "run")
     parsed = parser().parse_args(given)

@@ -72,6 +72,10 @@ class Tracked:
             if not exact:
                 self.inexact.add(name)
 
+    def modules(self) -> list[str]:
+        """Names of those that are modules: the ones with weights."""
+        return [name for name, value in self.objects.items() if isinstance(value, torch.nn.Module)]
+
     def state(self) -> dict[str, Any]:
         """The state of each, wrappers of DDP and of torch.compile taken off."""
         return {name: unwrap(value).state_dict() for name, value in self.objects.items()}
