@@ -44,6 +44,7 @@ def parser() -> argparse.ArgumentParser:
     run = command("run", "launch the lot, or go on with it (the default)")
     run.add_argument("--foreground", action="store_true", help="stay attached to this terminal until the end")
     run.add_argument("--keep-machine", action="store_true", help="never shut the machine down")
+    run.add_argument("--launcher", choices=("own", "torchrun"), default="own", help="what starts the ranks")
     run.add_argument("--fresh", action="store_true", help="don't go on from a record that lies beside the checkpoints")
     run.add_argument("--anyway", action="store_true", help="launch although the preflight found errors")
     command("preflight", "look at everything that can be known before the first paid hour")
@@ -75,6 +76,8 @@ def parser() -> argparse.ArgumentParser:
     launch.add_argument("--restart", action="store_true")
     commands.add_parser("_mirror", parents=[shared])
     commands.add_parser("_cleanup", parents=[shared])
+    rank = commands.add_parser("_rank", parents=[shared])
+    rank.add_argument("argv", nargs=argparse.REMAINDER)
     do = commands.add_parser("_do", parents=[shared])
     do.add_argument("window")
     return top

@@ -53,6 +53,8 @@ def run(arguments: Arguments) -> int:
     if not _look(bundle, only_problems=True) and not arguments.anyway:
         print("not launched; mend this, or launch with --anyway", file=sys.stderr)
         return MISCONFIGURED
+    if arguments.launcher != "own":
+        os.environ["CAMPC_LAUNCHER"] = arguments.launcher
     passed = ["--lot", bundle.lot.name]
     passed += ["--cpu"] if bundle.cpu else []
     passed += ["--keep-machine"] if arguments.keep_machine else []
@@ -110,6 +112,13 @@ def mirror_(arguments: Arguments) -> int:
         print(error, file=sys.stderr)
         return 1
     return DONE
+
+
+def rank(arguments: Arguments) -> int:
+    """Become a rank that torchrun started."""
+    from campc_harness import torchrun
+
+    return torchrun.become_rank(arguments.argv[1:] if arguments.argv[:1] == ["--"] else arguments.argv)
 
 
 def cleanup_(arguments: Arguments) -> int:
@@ -304,4 +313,5 @@ COMMANDS: dict[str, Callable[[Arguments], int]] = {
     "_do": do,
     "_mirror": mirror_,
     "_cleanup": cleanup_,
+    "_rank": rank,
 }

@@ -149,8 +149,8 @@ class Launcher:
         for task in [task for task in self.tasks if task.outcome is not None]:
             self.tasks.remove(task)
             self._say(f"{task.window.name}: {task.outcome}" + (f" ({task.reason})" if task.reason else ""))
-            if task.outcome == "interrupted" and self.interrupted is None:
-                self.interrupted = task.reason or "interrupted"
+            if task.outcome == "interrupted" and self.progress.window(task.window.name).state != "skipped":
+                self.interrupted = self.interrupted or task.reason or "interrupted"
             elif task.window.run and any(not window.brings_home for window in self._pending()):
                 self.courier.send()
         self._watcher.tick()

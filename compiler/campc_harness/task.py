@@ -19,7 +19,9 @@ from campc_harness.plan import Identity, Window
 from campc_harness.progress import Progress, RunState
 from campc_harness.redact import Redactor
 from campc_harness.reports import Recorder
-from campc_harness.supervisor import Attempt, Ending, Job
+from campc_harness.supervisor import Attempt, Job
+from campc_harness.torchrun import attempt_of
+from campc_harness.verdicts import Ending
 
 TRIES = 3
 _LONGEST_PAUSE_S = 300.0
@@ -208,7 +210,7 @@ class Task:
         host.ledger.append("start", **who, log=name, **more)
         self.recorder = Recorder(host.ledger, job.window, job.run_id, job.attempt)
         try:
-            self._attempt = Attempt(job, self.recorder.take, host.redactor)
+            self._attempt = attempt_of(job)(job, self.recorder.take, host.redactor)
         except OSError as error:
             self._ended(Ending("crash", 127, f"it can't be started: {error.strerror}"))
 

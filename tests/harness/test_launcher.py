@@ -234,6 +234,21 @@ def test_a_skipped_window_is_given_up(tmp_path: Path) -> None:
     assert bundle.states()["control"] == "skipped", "what comes after skipped windows only is given up too"
 
 
+def test_a_running_window_can_be_given_up(tmp_path: Path) -> None:
+    slow = run("control", params={"step_s": 0.05}, steps=10_000)
+    plan = campaign(
+        runs=[slow, OTHER], windows=[executes("control", "train", slow), executes("other", "train", OTHER), HOME]
+    )
+    bundle = Bundle(tmp_path, plan)
+    started = bundle.start()
+    bundle.until(lambda: bundle.records("metric"))
+    bundle.launch("skip", "control", "--because", "it leads nowhere", check=0)
+    assert started.wait(30) == 0
+    assert bundle.states() == {"control": "started", "other": "finished", "home": "finished"}
+    assert [record["reason"] for record in bundle.records("interrupted")] == ["asked by SIGTERM"]
+    assert "skipped" in bundle.launch("status").stdout
+
+
 def test_shutdown_comes_after_the_results_are_home(tmp_path: Path) -> None:
     shutdown = {
         "command": "ls home/box > seen_at_the_end; echo released",
