@@ -154,6 +154,7 @@ class Launcher:
             elif task.window.run and any(not window.brings_home for window in self._pending()):
                 self.courier.send()
         self._watcher.tick()
+        self._overdue()
         self._mirror()
         if not self.interrupted and self._due():
             self._gatekeeper.look(self._over())
@@ -248,6 +249,16 @@ class Launcher:
 
     def _deadline(self, window: Window) -> float | None:
         return self.horizon.deadline(window, self._pending())
+
+    def _overdue(self) -> None:
+        """End what still runs when the time that bringing results home takes has begun, by whichever clock is earlier."""
+        left = self.horizon.left()
+        if left is None or self.interrupted:
+            return
+        home = sum(self.horizon.needs(window) for window in self._pending() if window.brings_home)
+        for task in self.tasks:
+            if not task.window.brings_home and left < home:
+                task.overdue()
 
     def _number(self, window: Window, identity: Identity | None) -> int:
         return self.progress.attempts.get(window.name, 0) + 1

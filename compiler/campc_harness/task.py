@@ -13,7 +13,7 @@ from pathlib import Path
 from campc_harness import agenda, jobs
 from campc_harness.bundle import Bundle, setting
 from campc_harness.crew import Crew
-from campc_harness.exits import MISCONFIGURED
+from campc_harness.exits import DEADLINE, MISCONFIGURED
 from campc_harness.ledger import Ledger
 from campc_harness.plan import Identity, Window
 from campc_harness.progress import Progress, RunState
@@ -24,6 +24,7 @@ from campc_harness.torchrun import attempt_of
 from campc_harness.verdicts import Ending
 
 TRIES = 3
+_OVERDUE = "the lot's time is over but for bringing results home"
 _LONGEST_PAUSE_S = 300.0
 _PEERS_S, _OTHERS_S = 15.0, 120.0
 
@@ -70,6 +71,7 @@ class Task:
         self._others_at: float | None = None
         self._leaving: str | None = None
         self._rule: tuple[str, str] | None = None
+        self._late = False
         self._began = time.time()
         host.ledger.append("window", window=window.name, state="started", planned=window.takes.likely_s)
 
@@ -87,6 +89,13 @@ class Task:
         self._leaving = why
         if self._attempt:
             self._attempt.signal(number)
+
+    def overdue(self) -> None:
+        """The lot's time is over: save and leave, so that results still get home. A run that minds its deadline has left."""
+        if not self._late:
+            self._late = True
+            if self._attempt:
+                self._attempt.signal(signal.SIGTERM)
 
     def stop_by(self, rule: str, text: str) -> None:
         """End the run by a stop rule that the launcher itself watches."""
@@ -108,6 +117,8 @@ class Task:
         if self._attempt is None:
             if self._leaving:
                 return self._end("interrupted", self._leaving)
+            if self._late:
+                return self._end("deadline", _OVERDUE)
             if time.monotonic() < self._resume_at:
                 return False
             return self._next()
@@ -241,6 +252,9 @@ class Task:
             rule, text = self._rule
             host.ledger.append("stop", **who, stop=rule, value=text, reason=text, code=76)
             self._rule = None
+        elif self._late and ending.outcome in ("interrupted", "crash"):
+            host.ledger.append("deadline", **who, reason=_OVERDUE, code=DEADLINE)
+            self._end("deadline", _OVERDUE)
         elif ending.outcome == "done":
             self._done(who, recorder)
         elif ending.outcome in ("stopped", "misconfigured"):

@@ -157,6 +157,21 @@ def test_a_run_leaves_before_the_usable_end(tmp_path: Path) -> None:
     assert bundle.records("checkpoint")
 
 
+def test_what_minds_no_deadline_is_ended_in_time_to_bring_results_home(tmp_path: Path) -> None:
+    plan = campaign(
+        windows=[
+            window("setup", "setup", takes=2, command="sleep 600"),
+            {**HOME, "takes": {"low_s": 3, "likely_s": 3, "high_s": 3}},
+        ],
+        lot={"usable_end_s": 7},
+    )
+    bundle = Bundle(tmp_path, plan)
+    bundle.foreground(check=77)
+    assert bundle.records("deadline")[0]["window"] == "setup"
+    assert bundle.states() == {"setup": "failed", "home": "finished"}
+    assert not bundle.processes()
+
+
 def test_a_failing_command_is_retried_then_ends_what_waits_for_it(tmp_path: Path) -> None:
     plan = chain(
         window("setup", "setup", command="echo once >> tries.txt; test -e ready"),
