@@ -133,8 +133,6 @@ def test_a_megabyte_of_anything(name: str) -> None:
 
 
 def test_a_list_left_open_does_not_end_within_a_map_that_is_closed() -> None:
-    text = (
-        '[ weights { of = control; path = "model.pt"; accept = bytes > 0 }\ncleanup { paths = deliverable"*.pt"]; after = 0s }\n'
-    )
+    text = '[ weights { of = control; path = "model.pt"; accept = bytes > 0 }\ncleanup { paths = deliverable"*.pt"]; after = 0s }\n'
     _, faults = parse(Source("left_open.campaign", text))
     assert {fault.code for fault in faults} <= {"C101", "C102"} and faults
