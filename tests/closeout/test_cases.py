@@ -155,6 +155,7 @@ def test_a_gate_said_stop(tmp_path: Path) -> None:
     scene.window("home", 5, 5.5)
     result = closed(scene, tmp_path)
     assert result.undecided and "wider was not run: the gate after_pilot said stop" in result.outcomes[0].missing
+    assert result.verdict == "Undecided: stopped at the gate after_pilot."
     states = {w.name: w.state for w in result.windows}
     assert states == {
         "prepare": "not recorded", "pilot": "done", "control": "dropped", "wider": "dropped", "rerun": "dropped", "home": "done",
