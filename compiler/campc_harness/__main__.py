@@ -20,6 +20,8 @@ Runs this lot's windows in the planned order, going on from where an earlier sta
   ./launch.sh stop                   save a checkpoint, pack, end; a later launch goes on
   ./launch.sh pack                   pack the results and copy them home
   ./launch.sh ledger [--json]        the record
+
+  python -m campc_harness export STEP OUT.safetensors   the weights of a checkpoint, for others
 """
 
 
@@ -42,6 +44,7 @@ def parser() -> argparse.ArgumentParser:
     run = command("run", "launch the lot, or go on with it (the default)")
     run.add_argument("--foreground", action="store_true", help="stay attached to this terminal until the end")
     run.add_argument("--keep-machine", action="store_true", help="never shut the machine down")
+    run.add_argument("--launcher", choices=("own", "torchrun"), default="own", help="what starts the ranks")
     run.add_argument("--fresh", action="store_true", help="don't go on from a record that lies beside the checkpoints")
     run.add_argument("--anyway", action="store_true", help="launch although the preflight found errors")
     command("preflight", "look at everything that can be known before the first paid hour")
@@ -72,6 +75,9 @@ def parser() -> argparse.ArgumentParser:
     launch.add_argument("--keep-machine", action="store_true")
     launch.add_argument("--restart", action="store_true")
     commands.add_parser("_mirror", parents=[shared])
+    commands.add_parser("_cleanup", parents=[shared])
+    rank = commands.add_parser("_rank", parents=[shared])
+    rank.add_argument("argv", nargs=argparse.REMAINDER)
     do = commands.add_parser("_do", parents=[shared])
     do.add_argument("window")
     return top
@@ -97,6 +103,10 @@ def _record(record: argparse.ArgumentParser) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code. Faults of the user are told in one line."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if given and given[0] == "export":  # needs no bundle, but torch
+        from campc_harness import export
+
+        return export.main(given[1:])
     if not given or (given[0].startswith("-") and given[0] not in ("-h", "--help")):
         given.insert(0, "run")
     parsed = parser().parse_args(given)

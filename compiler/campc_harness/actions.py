@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from campc_harness.bundle import Bundle
+from campc_harness.bundle import Bundle, read_json, write_json
 from campc_harness.copying import CopyError, deliver, sha256
 from campc_harness.ledger import Ledger
 from campc_harness.pack import pack
@@ -29,7 +29,7 @@ def check_data(bundle: Bundle, ledger: Ledger, window: Window) -> int:
     for corpus in bundle.plan.corpora:
         if used and corpus.name not in used:
             continue
-        problems = list(verify_corpus(bundle, corpus))
+        problems = list(verify_corpus(bundle, corpus, anew=True))
         for problem in problems:
             print(f"corpus {corpus.name}: {problem}", flush=True)
         failed += bool(problems)
@@ -40,8 +40,8 @@ def check_data(bundle: Bundle, ledger: Ledger, window: Window) -> int:
     return 1 if failed else 0
 
 
-def verify_corpus(bundle: Bundle, corpus: Corpus) -> Iterator[str]:
-    """What is wrong with a corpus as it lies on this machine, each with what to do."""
+def verify_corpus(bundle: Bundle, corpus: Corpus, anew: bool = False) -> Iterator[str]:
+    """What is wrong with a corpus as it lies on this machine, each with what to do; `anew`: trust no earlier look."""
     path = bundle.corpus(corpus)
     if not path.exists():
         yield f"{corpus.path} isn't there: put it below work/, or where the path says"
@@ -49,7 +49,7 @@ def verify_corpus(bundle: Bundle, corpus: Corpus) -> Iterator[str]:
     if path.is_dir():
         return
     if corpus.sha256:
-        found = sha256(path)
+        found = sha256(path) if anew else _known_sha256(bundle, path)
         if found != corpus.sha256.lower():
             yield f"{corpus.path} has SHA-256 {found}, the plan says {corpus.sha256}: bring the frozen file"
             return
@@ -117,6 +117,20 @@ def homes(bundle: Bundle) -> list[str]:
     """Every place that results of this lot are to be brought to, once."""
     places = [window.to for window in bundle.windows if window.to and window.brings_home]
     return list(dict.fromkeys(places))
+
+
+def _known_sha256(bundle: Bundle, path: Path) -> str:
+    """SHA-256 of a corpus; a file that hasn't changed since this machine hashed it is not read again at every start."""
+    facts = path.stat()
+    mark = [facts.st_size, facts.st_mtime_ns, facts.st_ino]
+    cache = bundle.state / "corpora.json"
+    known = read_json(cache)
+    entry = known.get(str(path))
+    if isinstance(entry, dict) and entry.get("mark") == mark:
+        return str(entry["sha256"])
+    digest = sha256(path)
+    write_json(cache, {**known, str(path): {"mark": mark, "sha256": digest}})
+    return digest
 
 
 def _rows(path: Path, ids: str | None) -> tuple[int | None, list[str] | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
 import errno
 import hashlib
@@ -117,9 +118,7 @@ class Checkpoints:
             raise failure
 
     def _run(self) -> None:
-        # On Linux a thread has a priority of its own: training goes first where both want a core.
-        with contextlib.suppress(OSError, AttributeError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
+        _yield_to_training()
         while True:
             with self._wake:
                 while self._job is None:
@@ -201,10 +200,13 @@ class Checkpoints:
         digest = hashlib.sha256()
 
         def produce(put: Callable[[memoryview], None]) -> None:
-            for start in range(0, len(content), CHUNK):
-                chunk = content[start : start + CHUNK]
-                digest.update(chunk)
-                put(chunk)
+            # Both let go of the interpreter, so that they take as long as the slower one.
+            with concurrent.futures.ThreadPoolExecutor(1, "campc-hash", _yield_to_training) as hasher:
+                for start in range(0, len(content), CHUNK):
+                    chunk = content[start : start + CHUNK]
+                    hashed = hasher.submit(digest.update, chunk)
+                    put(chunk)
+                    hashed.result()
 
         self.storage.write(step, name, produce)
         return FileFacts(len(content), digest.hexdigest())
@@ -224,6 +226,12 @@ class Checkpoints:
         name = manifests.folder_name(step)
         if not _poll(lambda: name in self.storage.committed() or None):
             raise OSError(f"rank 0 did not commit step {step}")
+
+
+def _yield_to_training() -> None:
+    # On Linux a thread has a priority of its own: training goes first where both want a core.
+    with contextlib.suppress(OSError, AttributeError):
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 5)
 
 
 def _whole(snapshot: Snapshot) -> memoryview:

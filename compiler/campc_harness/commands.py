@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 import time
 import traceback
@@ -14,7 +15,8 @@ from pathlib import Path
 
 from campc_harness import keeper
 from campc_harness.bundle import STOP_FILE, Bundle, open_bundle, write_json
-from campc_harness.exits import DONE, MISCONFIGURED
+from campc_harness.exits import DONE, INTERRUPTED, MISCONFIGURED
+from campc_harness.latch import ASKING
 from campc_harness.ledger import Ledger
 from campc_harness.plan import PlanError
 
@@ -31,6 +33,9 @@ def run(arguments: Arguments) -> int:
     """Launch the lot, or go on with it."""
     from campc_harness import mirror, rehearse
 
+    for number in ASKING:
+        # Nothing has been started yet: an interrupted look around is an interruption like any other.
+        signal.signal(number, lambda *_: sys.exit(INTERRUPTED))
     bundle = bundle_of(arguments)
     for lock in (keeper.keeper_lock(bundle), keeper.launcher_lock(bundle)):
         pid = keeper.holder(lock)
@@ -48,6 +53,8 @@ def run(arguments: Arguments) -> int:
     if not _look(bundle, only_problems=True) and not arguments.anyway:
         print("not launched; mend this, or launch with --anyway", file=sys.stderr)
         return MISCONFIGURED
+    if arguments.launcher != "own":
+        os.environ["CAMPC_LAUNCHER"] = arguments.launcher
     passed = ["--lot", bundle.lot.name]
     passed += ["--cpu"] if bundle.cpu else []
     passed += ["--keep-machine"] if arguments.keep_machine else []
@@ -104,6 +111,21 @@ def mirror_(arguments: Arguments) -> int:
     except CopyError as error:
         print(error, file=sys.stderr)
         return 1
+    return DONE
+
+
+def rank(arguments: Arguments) -> int:
+    """Become a rank that torchrun started."""
+    from campc_harness import torchrun
+
+    return torchrun.become_rank(arguments.argv[1:] if arguments.argv[:1] == ["--"] else arguments.argv)
+
+
+def cleanup_(arguments: Arguments) -> int:
+    """Wait, and remove what the plan says may go then."""
+    from campc_harness import cleanup
+
+    cleanup.wait_and_remove(bundle_of(arguments))
     return DONE
 
 
@@ -243,7 +265,8 @@ def _ledger(bundle: Bundle) -> Ledger:
 
 
 def _say(text: str) -> None:
-    print(f"{datetime.now():%Y-%m-%d %H:%M:%S} {text}", flush=True)
+    fresh = "\r\x1b[K" if sys.stdout.isatty() else ""
+    print(f"{fresh}{datetime.now():%Y-%m-%d %H:%M:%S} {text}", flush=True)
 
 
 def _amount(text: str) -> str:
@@ -289,4 +312,6 @@ COMMANDS: dict[str, Callable[[Arguments], int]] = {
     "_launch": launch,
     "_do": do,
     "_mirror": mirror_,
+    "_cleanup": cleanup_,
+    "_rank": rank,
 }

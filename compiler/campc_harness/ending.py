@@ -105,6 +105,8 @@ def leave_block(session: Session, error: BaseException | None) -> None:
             _ended(session)
     finally:
         end_workers()
+        for sink in session.metrics.sinks:
+            sink.close()
 
 
 def _crashed(session: Session) -> None:

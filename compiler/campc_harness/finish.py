@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import shutil
 import subprocess
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from campc_harness import cleanup
 from campc_harness.actions import homes
 from campc_harness.bundle import python, setting
 from campc_harness.exits import DEADLINE, DONE, INTERRUPTED, MISCONFIGURED, STOPPED
@@ -83,21 +81,13 @@ def _settle(launcher: Launcher, code: int) -> int:
 
 
 def _cleanup(launcher: Launcher) -> None:
-    """Remove what the plan says may go, never a checkpoint or a deliverable."""
+    """Remove what the plan says may go; what is to stay for a while is removed by a process that waits for it."""
     bundle = launcher.bundle
-    kept = {item.path for item in bundle.plan.deliverables}
-    for rule in bundle.plan.cleanup:
-        if rule.after_s > 0:
-            launcher.ledger.append(
-                "note", reason="cleanup", text=f"{', '.join(rule.paths)} stay for {rule.after_s:.0f} s"
-            )
-            continue
-        for pattern in rule.paths:
-            for base in [bundle.work, *sorted((bundle.root / "runs").glob("**/outputs"))]:
-                for path in sorted(base.glob(pattern)):
-                    if path.is_relative_to(base) and path.relative_to(base).as_posix() not in kept:
-                        _remove(path)
-            launcher.ledger.append("note", reason="cleanup", text=f"removed {pattern}")
+    if any(rule.after_s <= 0 for rule in bundle.plan.cleanup):
+        for name in cleanup.remove(bundle, lambda rule: rule.after_s <= 0):
+            launcher.ledger.append("note", reason="cleanup", text=f"removed {name}")
+    if any(rule.after_s > 0 for rule in bundle.plan.cleanup):
+        cleanup.later(bundle)
 
 
 def _shutdown(launcher: Launcher, code: int, home: bool) -> None:
@@ -135,11 +125,3 @@ def _shutdown(launcher: Launcher, code: int, home: bool) -> None:
     answer = (done.stdout + done.stderr).decode("utf-8", "replace").strip()[-500:]
     event = "released" if done.returncode == 0 else "note"
     launcher.ledger.append(event, reason="shutdown", text=answer, code=done.returncode)
-
-
-def _remove(path: Path) -> None:
-    with contextlib.suppress(OSError):
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        else:
-            path.unlink()

@@ -19,7 +19,9 @@ from campc_harness.latch import latched
 from campc_harness.ledger import Ledger
 from campc_harness.plan import PlanError
 from campc_harness.reports import Recorder
-from campc_harness.supervisor import Attempt, Ending
+from campc_harness.supervisor import Attempt
+from campc_harness.torchrun import attempt_of
+from campc_harness.verdicts import Ending
 
 _TICK_S = 0.25
 _LONELY_S = 1800.0
@@ -118,7 +120,7 @@ class Follower:
         Path(job.env["CAMPC_OUTPUTS"]).mkdir(parents=True, exist_ok=True)
         self._ledger.append("start", window=window.name, run_id=identity.id, attempt=self._number, ranks=job.ranks)
         recorder = Recorder(self._ledger, window.name, identity.id, self._number)
-        self._attempt = Attempt(job, recorder.take, self._redactor)
+        self._attempt = attempt_of(job)(job, recorder.take, self._redactor)
         self._say(f"{window.name}: attempt {self._number} starts here")
 
     def _mind(self) -> None:

@@ -86,6 +86,7 @@ def run_job(
         ranks=ranks,
         first_rank=place.rank * ranks,
         world=ranks * place.nodes,
+        torchrun=os.environ.get("CAMPC_LAUNCHER") == "torchrun" and mode == "run" and not run.script.endswith(".sh"),
         master=(place.address, port or _free_port()),
         hang_s=setting("CAMPC_HANG_S", 900.0),
         grace_s=grace(bundle, write_s),

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from campc_harness import processes
 from campc_harness.bundle import OWNER, Bundle, python, setting
+from campc_harness.exits import INTERRUPTED
 
 BROKEN = 70
 _RESTARTS = 20
@@ -90,7 +91,7 @@ def keep(bundle: Bundle, arguments: Sequence[str]) -> int:
 
         for number in _FORWARDED:
             signal.signal(number, forward)
-        for count in range(_RESTARTS + 1):
+        for count in range(int(setting("CAMPC_RESTARTS", _RESTARTS)) + 1):
             command = [python(), "-m", "campc_harness", "_launch", *arguments, *(["--restart"] if count else [])]
             child = _start(bundle, command)
             if asked:
@@ -100,12 +101,32 @@ def keep(bundle: Bundle, arguments: Sequence[str]) -> int:
                 return code
             processes.sweep({OWNER: str(bundle.state)})
             if asked:
-                return 128 - code if code < 0 else code
+                # Asked to leave before it could listen: whatever it had started is gone, its checkpoints are not.
+                return INTERRUPTED
             pause = min(setting("CAMPC_KEEPER_PAUSE_S", 2.0) * 2 ** min(count, 5), _LONGEST_PAUSE_S)
             what = f"signal {-code}" if code < 0 else "a fault of its own"
             _say(f"the supervisor was ended by {what}; it is started again in {pause:.0f} s")
             time.sleep(pause)
-        return BROKEN
+        return _last_resort(bundle, arguments)
+
+
+def _last_resort(bundle: Bundle, arguments: Sequence[str]) -> int:
+    """The launcher can't be kept alive: bring home what there is, and give the machine back if the plan says `always`."""
+    _say("the supervisor can't be kept alive: results are brought home as they are")
+    environment = bundle.environment()
+    subprocess.run(
+        [python(), "-m", "campc_harness", "pack", "--lot", bundle.lot.name],
+        cwd=bundle.root,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+    shutdown = bundle.plan.shutdown
+    if shutdown is not None and shutdown.when == "always" and "--keep-machine" not in arguments:
+        subprocess.run(
+            ["/bin/sh", "-c", shutdown.command], cwd=bundle.root, env=environment, stdin=subprocess.DEVNULL, check=False
+        )
+    return BROKEN
 
 
 def detach(bundle: Bundle, arguments: Sequence[str]) -> None:

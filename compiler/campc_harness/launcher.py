@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import selectors
+import shutil
 import signal
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,6 +31,7 @@ from campc_harness.watch import Watcher
 _TICK_S = 0.25
 _LIVE_EVERY_S = 1.0
 _LOOK_S = 2.0
+_TELL_EVERY_S = 60.0
 _WORST_FIRST = (MISCONFIGURED, 1, DEADLINE, STOPPED)
 
 
@@ -65,6 +68,7 @@ class Launcher:
         self._reading = clock.read()
         self._live_at = 0.0
         self._looked = (0, 0.0)
+        self._told_at = time.monotonic()
         self._said: set[str] = set()
         self.horizon = Horizon(bundle, lambda: self.progress)
         self._gatekeeper = Gatekeeper(bundle, self.ledger, lambda: self.progress, self._say)
@@ -145,11 +149,12 @@ class Launcher:
         for task in [task for task in self.tasks if task.outcome is not None]:
             self.tasks.remove(task)
             self._say(f"{task.window.name}: {task.outcome}" + (f" ({task.reason})" if task.reason else ""))
-            if task.outcome == "interrupted" and self.interrupted is None:
-                self.interrupted = task.reason or "interrupted"
+            if task.outcome == "interrupted" and self.progress.window(task.window.name).state != "skipped":
+                self.interrupted = self.interrupted or task.reason or "interrupted"
             elif task.window.run and any(not window.brings_home for window in self._pending()):
                 self.courier.send()
         self._watcher.tick()
+        self._overdue()
         self._mirror()
         if not self.interrupted and self._due():
             self._gatekeeper.look(self._over())
@@ -245,6 +250,16 @@ class Launcher:
     def _deadline(self, window: Window) -> float | None:
         return self.horizon.deadline(window, self._pending())
 
+    def _overdue(self) -> None:
+        """End what still runs when the time that bringing results home takes has begun, by whichever clock is earlier."""
+        left = self.horizon.left()
+        if left is None or self.interrupted:
+            return
+        home = sum(self.horizon.needs(window) for window in self._pending() if window.brings_home)
+        for task in self.tasks:
+            if not task.window.brings_home and left < home:
+                task.overdue()
+
     def _number(self, window: Window, identity: Identity | None) -> int:
         return self.progress.attempts.get(window.name, 0) + 1
 
@@ -304,8 +319,24 @@ class Launcher:
         if now - self._live_at < _LIVE_EVERY_S:
             return
         self._live_at = now
+        self._progress_line(now)
         with contextlib.suppress(OSError):
             write_json(self.bundle.state / LIVE_FILE, self._watcher.picture())
+
+    def _progress_line(self, now: float) -> None:
+        """A line that is overwritten on a terminal, now and then a plain one elsewhere."""
+        terminal = sys.stdout.isatty()
+        if not self.tasks or now - self._told_at < (1.0 if terminal else _TELL_EVERY_S):
+            return
+        self._told_at = now
+        parts = [text for task in self.tasks if (text := task.progress_text())]
+        if not parts:
+            return
+        if terminal:
+            sys.stdout.write("\r\x1b[K" + "  |  ".join(parts)[: shutil.get_terminal_size().columns - 1])
+            sys.stdout.flush()
+        else:
+            self._say("  |  ".join(parts))
 
     def code(self) -> int:
         """The exit code: that of the worst end of a window."""

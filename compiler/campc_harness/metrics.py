@@ -14,8 +14,7 @@ from campc_harness.conditions import Facts, Number, better
 from campc_harness.errors import Stopped
 from campc_harness.reporting import Reporter, plain
 from campc_harness.rules import Fired, Rules
-
-Sink = Callable[[int, Mapping[str, float]], None]
+from campc_harness.sinks import Background
 
 
 class Metrics:
@@ -44,7 +43,7 @@ class Metrics:
         self.data_wait = 0.0
         self.checkpoint_age: Callable[[], float | None] = lambda: None
         self.logged: Callable[[str, Number], None] = lambda name, value: None
-        self.sinks: list[Sink] = []
+        self.sinks: list[Background] = []
 
     @property
     def elapsed(self) -> float:
@@ -61,9 +60,9 @@ class Metrics:
 
     def log(self, step: int, values: Mapping[str, Any]) -> Fired | None:
         """Record values; those on a CUDA device are read when they have arrived. The stop rule that holds, if any."""
-        self._settle(wait=False)
-        on_device = any(isinstance(value, torch.Tensor) and value.is_cuda for value in values.values())
-        if on_device and not self._stops.about(values) and not self._watches.about(values):
+        if self._late:
+            self._settle(wait=False)
+        if any(map(_on_device, values.values())) and not self._stops.about(values) and not self._watches.about(values):
             self._late.append((step, *_start_reading(values)))
             return None
         return self._record(step, {name: plain(value) for name, value in values.items()})
@@ -124,8 +123,8 @@ class Metrics:
             self.logged(name, value)
         if "truncated_inputs" in read:
             self.count_truncated(int(read["truncated_inputs"]) - self.truncated)
-        for sink in list(self.sinks):
-            self._pour(sink, step, read)
+        for sink in self.sinks:
+            sink.put(step, read)
         for rule in self._watches.about(read):
             self._watch(rule.observe(self._facts(read, step), step, self.elapsed), rule.name, step)
         return self._observe_stops(self._stops.about(read), read, step)
@@ -155,19 +154,16 @@ class Metrics:
             self._warned.add(name)
             self._reporter.send("watch", name=name, step=step, value=fired.values, text=fired.because)
 
-    def _pour(self, sink: Sink, step: int, read: Mapping[str, Number]) -> None:
-        try:
-            sink(step, read)
-        except Exception as error:
-            self.sinks.remove(sink)
-            self._reporter.send("note", text=f"the sink {sink!r} failed and gets no more metrics: {error}")
-
     def _settle(self, *, wait: bool) -> None:
         while self._late and (wait or self._late[0][2].query()):
             step, values, event = self._late.pop(0)
             if wait:
                 event.synchronize()
             self._record(step, {name: plain(value) for name, value in values.items()})
+
+
+def _on_device(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.is_cuda
 
 
 def _start_reading(values: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:

@@ -15,7 +15,8 @@ from campc_harness import clock, jobs
 from campc_harness.bundle import Bundle, read_json, setting, write_json
 from campc_harness.ledger import Ledger, read
 from campc_harness.plan import RunPlan, Window
-from campc_harness.supervisor import Attempt, Ending
+from campc_harness.supervisor import Attempt
+from campc_harness.verdicts import Ending
 
 _PATIENCE_S = 1800.0
 RECORD = "rehearsal.json"

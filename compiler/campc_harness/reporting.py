@@ -89,7 +89,9 @@ class Reporter:
             self._beat()
 
     def _metric(self, fields: dict[str, Any]) -> None:
-        fields["values"] = {name: spelled(value) for name, value in fields["values"].items()}
+        values = fields["values"]
+        if not all(map(math.isfinite, values.values())):
+            values = fields["values"] = {name: spelled(value) for name, value in values.items()}
         if self._raw is not None:
             self._raw.write(_json(fields) + "\n")
         self._show(fields)
@@ -145,8 +147,7 @@ class Reporter:
         sys.stderr.flush()
 
 
-def _json(fields: Mapping[str, Any]) -> str:
-    return json.dumps(fields, separators=(",", ":"), default=str)
+_json = json.JSONEncoder(separators=(",", ":"), default=str).encode
 
 
 def _shortened(fields: Mapping[str, Any]) -> dict[str, Any]:

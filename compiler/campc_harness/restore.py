@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import hashlib
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, BinaryIO
 
 import torch
 
@@ -100,31 +101,66 @@ def read(storage: Storage, name: str, manifest: Manifest, rank: int, begun: floa
     part = rank if rank < manifest.world else 0
     tensor_file, state_file = manifests.tensor_file(part), manifests.state_file(part)
     try:
-        buffer = _read_verified(storage, name, tensor_file, manifest.files[tensor_file])
-        tree = _read_verified(storage, name, state_file, manifest.files[state_file])
         slots = [slot for _, slot in manifest.tensors[tensor_file]]
-        state = decode(json.loads(bytes(memory(tree))), buffer, slots)
-    except (KeyError, ValueError, IndexError, RuntimeError) as error:
+        # Each tensor gets memory of its own: whoever is given it may keep it.
+        tensors = [torch.empty(slot.shape, dtype=getattr(torch, slot.dtype)) for slot in slots]
+        pieces = [(slot.offset, memory(tensor)) for slot, tensor in zip(slots, tensors, strict=True)]
+        _read_verified(storage, name, tensor_file, manifest.files[tensor_file], pieces)
+        tree = memoryview(bytearray(manifest.files[state_file].bytes))
+        _read_verified(storage, name, state_file, manifest.files[state_file], [(0, tree)])
+        state = decode(json.loads(bytes(tree)), tensors)
+    except (KeyError, ValueError, IndexError, RuntimeError, AttributeError, TypeError) as error:
         raise Damaged(f"its manifest and files don't fit: {error!r}") from error
     return Restored(name, manifest, state, time.perf_counter() - begun)
 
 
-def _read_verified(storage: Storage, name: str, file: str, facts: FileFacts) -> torch.Tensor:
-    buffer = torch.empty(facts.bytes, dtype=torch.uint8)
-    view, digest, filled = memory(buffer), hashlib.sha256(), 0
-    try:
-        with storage.open(name, file) as stream:
-            while filled < facts.bytes:
-                count = stream.readinto(view[filled : filled + CHUNK])  # type: ignore[attr-defined]
-                if not count:
-                    break
-                digest.update(view[filled : filled + count])
-                filled += count
-            longer = bool(stream.read(1))
-    except FileNotFoundError as error:
-        raise Damaged(f"{file} is missing") from error
+def _read_verified(
+    storage: Storage, name: str, file: str, facts: FileFacts, pieces: list[tuple[int, memoryview]]
+) -> None:
+    """Read a file into `pieces` (offset, memory), ascending; gaps between them are hashed and dropped."""
+    digest, filled = hashlib.sha256(), 0
+    # Hashing takes longer than reading, and both let go of the interpreter: they run side by side.
+    with concurrent.futures.ThreadPoolExecutor(1, "campc-hash") as hasher:
+        hashed: concurrent.futures.Future[None] | None = None
+        try:
+            with storage.open(name, file) as stream:
+                for chunk in _chunks(pieces, facts.bytes):
+                    count = _fill(stream, chunk)
+                    if hashed is not None:
+                        hashed.result()
+                    hashed = hasher.submit(digest.update, chunk[:count])
+                    filled += count
+                    if count < len(chunk):
+                        break
+                longer = bool(stream.read(1))
+        except FileNotFoundError as error:
+            raise Damaged(f"{file} is missing") from error
+        if hashed is not None:
+            hashed.result()
     if filled != facts.bytes or longer:
         raise Damaged(f"{file} has {'more than ' if longer else ''}{filled} bytes, not {facts.bytes}")
     if digest.hexdigest() != facts.sha256:
         raise Damaged(f"{file} has another SHA-256 than its manifest says")
-    return buffer
+
+
+def _chunks(pieces: list[tuple[int, memoryview]], size: int) -> Iterator[memoryview]:
+    """Memory for every byte of a file of `size` bytes, in order, `CHUNK` at a time."""
+    at = 0
+    for offset, piece in [*pieces, (size, memoryview(b""))]:
+        if offset < at or offset + len(piece) > size:
+            raise ValueError("the manifest's tensors overlap, or lie outside their file")
+        if offset > at:
+            yield memoryview(bytearray(offset - at))
+        for start in range(0, len(piece), CHUNK):
+            yield piece[start : start + CHUNK]
+        at = offset + len(piece)
+
+
+def _fill(stream: BinaryIO, chunk: memoryview) -> int:
+    filled = 0
+    while filled < len(chunk):
+        count = stream.readinto(chunk[filled:])  # type: ignore[attr-defined]
+        if not count:
+            break
+        filled += count
+    return filled

@@ -21,10 +21,11 @@ from campc_harness.items import Id, Items
 from campc_harness.loaders import Loader, RunSampler
 from campc_harness.loading import Collate
 from campc_harness.loop import Batches, Loop
-from campc_harness.metrics import Sink, as_stop
+from campc_harness.metrics import as_stop
 from campc_harness.phases import AFTER, EVALUATE, TRAIN
 from campc_harness.rules import Fired
 from campc_harness.session import Session
+from campc_harness.sinks import Background, Sink
 from campc_harness.weights import load_weights
 
 
@@ -376,8 +377,9 @@ class Run:
         self._session.metrics.count_truncated(count)
 
     def sink(self, write: Sink) -> None:
-        """Also give every logged metric to `write(step, values)`; one that fails is dropped, and said."""
-        self._session.metrics.sinks.append(write)
+        """Also give every logged metric to `write(step, values)`, in a thread of its own; see `campc_harness.sinks`."""
+        session = self._session
+        session.metrics.sinks.append(Background(write, lambda text: session.reporter.send("note", text=text)))
 
 
 def _elsewhere() -> Fired:

@@ -256,6 +256,7 @@ class Session:
             "finished": self.finished,
             "metrics": {name: value for name, value in self.metrics.last.items() if math.isfinite(value)},
             "best": self._best_here,
+            "modules": self.tracked.modules(),
         }
         return state.stage(whole, step, facts, self.checkpoints.buffers)
 

@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from campc_harness import processes
-from campc_harness.exits import DEADLINE, DONE, INTERRUPTED, MISCONFIGURED, OUTCOMES, STOPPED, ExitRecord, read_exit
+from campc_harness.exits import DONE, read_exit
 from campc_harness.redact import Redactor
+from campc_harness.verdicts import Ending, of_command, of_ranks
 
 Report = Mapping[str, Any]
 _BLOCK = 65536
@@ -41,6 +42,7 @@ class Job:
         proof: whether done needs `exit-RANK.json` (a command needs exit code 0 only).
         log: what they print goes there.
         folder: where `exit-RANK.json` is left.
+        torchrun: whether torchrun starts the ranks.
         hang_s: without a sign of life for so long, the attempt is ended; None: never.
         grace_s: between asking an attempt to leave and killing it.
     """
@@ -59,23 +61,15 @@ class Job:
     gpus: tuple[str, ...] | None = None
     run_id: str | None = None
     proof: bool = True
+    torchrun: bool = False
     hang_s: float | None = 900.0
     grace_s: float = 120.0
 
 
-@dataclass(frozen=True)
-class Ending:
-    """How an attempt ended. `outcome` is a word of `exits.OUTCOMES`, or `crash` or `hang`."""
-
-    outcome: str
-    code: int
-    reason: str
-    stop: str | None = None
-    step: int | None = None
-
-
 @dataclass
-class _Rank:
+class Rank:
+    """One rank while it runs: its process, the ends of its two pipes, and what is unfinished in them."""
+
     number: int
     process: subprocess.Popen[bytes]
     report: int
@@ -104,7 +98,7 @@ class Attempt:
         self.nonce = secrets.token_hex(16)
         self._on_report = on_report
         self._redactor = redactor
-        self._ranks: list[_Rank] = []
+        self._ranks: list[Rank] = []
         self._asked: float | None = None
         self._kill_at: float | None = None
         self._hang: tuple[str, float] | None = None
@@ -114,8 +108,7 @@ class Attempt:
         job.log.parent.mkdir(parents=True, exist_ok=True)
         self._log = open(job.log, "ab", buffering=0)
         try:
-            for local in range(job.ranks):
-                self._ranks.append(self._start(local))
+            self._ranks += self._start_all()
         except OSError:
             self._close()
             raise
@@ -134,8 +127,7 @@ class Attempt:
         if self._asked is None:
             self._asked = time.monotonic()
             self._kill_at = self._asked + self.job.grace_s
-        for rank in self._ranks:
-            processes.send(rank.process, number, group=not self.job.proof)
+        self._send(number)
 
     def kill(self) -> None:
         """Kill every rank with all that it started."""
@@ -150,7 +142,7 @@ class Attempt:
             ended = rank.code is None and rank.process.poll() is not None
             self._drain(rank)
             if ended:
-                rank.code = rank.process.returncode
+                rank.code = self._code(rank)
         running = [rank for rank in self._ranks if rank.code is None]
         if running:
             self._mind(running, now)
@@ -161,11 +153,30 @@ class Attempt:
         self._close()
         return self._ending()
 
-    def _start(self, local: int) -> _Rank:
-        report_read, report_write = os.pipe()
-        output_read, output_write = os.pipe()
-        number = self.job.first_rank + local
-        environment = {
+    def _start_all(self) -> list[Rank]:
+        started: list[Rank] = []
+        try:
+            for local in range(self.job.ranks):
+                started.append(self._start(local))
+        except OSError:
+            self._ranks += started
+            raise
+        return started
+
+    def _send(self, number: int) -> None:
+        for rank in self._ranks:
+            processes.send(rank.process, number, group=not self.job.proof)
+
+    def _code(self, rank: Rank) -> int:
+        code: int = rank.process.returncode
+        return code
+
+    def _heard(self, report: Report) -> None:
+        """Look at a report before it is passed on."""
+
+    def rank_environment(self, number: int, local: int) -> dict[str, str]:
+        """The environment of a rank, but for its pipes."""
+        return {
             **self.job.env,
             "RANK": str(number),
             "LOCAL_RANK": str(local),
@@ -178,6 +189,14 @@ class Attempt:
             "CAMPC_ATTEMPT": str(self.job.attempt),
             "CAMPC_NONCE": self.nonce,
             "CAMPC_ATTEMPT_DIR": str(self.job.folder),
+        }
+
+    def _start(self, local: int) -> Rank:
+        report_read, report_write = os.pipe()
+        output_read, output_write = os.pipe()
+        number = self.job.first_rank + local
+        environment = {
+            **self.rank_environment(number, local),
             "CAMPC_REPORT_FD": str(report_write),
             "CAMPC_LIFE_FD": str(self._life_read),
         }
@@ -198,9 +217,9 @@ class Attempt:
             os.close(output_write)
         for handle in (report_read, output_read):
             os.set_blocking(handle, False)
-        return _Rank(number, process, report_read, output_read)
+        return Rank(number, process, report_read, output_read)
 
-    def _drain(self, rank: _Rank, finish: bool = False) -> None:
+    def _drain(self, rank: Rank, finish: bool = False) -> None:
         rank.report, data = _read_all(rank.report)
         *lines, rank.report_rest = (rank.report_rest + data).split(b"\n")
         for line in lines:
@@ -215,7 +234,7 @@ class Attempt:
         if cut:
             self._print(rank, text[:cut])
 
-    def _print(self, rank: _Rank, data: bytes) -> None:
+    def _print(self, rank: Rank, data: bytes) -> None:
         data = self._redactor.data(data)
         if self.job.world > 1:
             data = b"".join(f"[{rank.number}] ".encode() + line for line in data.splitlines(keepends=True))
@@ -223,7 +242,7 @@ class Attempt:
         with contextlib.suppress(OSError):
             self._log.write(data)
 
-    def _take(self, rank: _Rank, line: bytes) -> None:
+    def _take(self, rank: Rank, line: bytes) -> None:
         try:
             report = json.loads(line)
         except ValueError:
@@ -235,9 +254,11 @@ class Attempt:
             rank.phase = str(report.get("phase", "train"))
         elif report["event"] == "resume":
             rank.phase = "train"
-        self._on_report({**report, "rank": rank.number})
+        report = {**report, "rank": rank.number}
+        self._heard(report)
+        self._on_report(report)
 
-    def _mind(self, running: list[_Rank], now: float) -> None:
+    def _mind(self, running: list[Rank], now: float) -> None:
         if self._kill_at is not None and now > self._kill_at:
             self.kill()
             self._kill_at = now + 5.0
@@ -259,54 +280,21 @@ class Attempt:
                 self._begin_hang(rank, now - rank.beat, now)
                 return
 
-    def _begin_hang(self, silent: _Rank, silence_s: float, now: float) -> None:
+    def _begin_hang(self, silent: Rank, silence_s: float, now: float) -> None:
         reason = f"rank {silent.number} gave no sign of life for {silence_s:.0f} s, while it was to {silent.phase}"
         self._hang = (reason, now + _DUMP_S)
         for rank in self._ranks:
             if rank.code is None:
                 self._print(rank, f"campc: {reason}; {processes.where(rank.process.pid)}\n".encode())
-                processes.send(rank.process, signal.SIGQUIT)
+        self._send(signal.SIGQUIT)
 
     def _ending(self) -> Ending:
         codes = {rank.number: rank.code if rank.code is not None else -9 for rank in self._ranks}
         if not self.job.proof:
-            return self._command_ending(codes[self.job.first_rank])
-        left = {
-            rank.number: read_exit(self.job.folder, rank.number, attempt=self.job.attempt, nonce=self.nonce)
-            for rank in self._ranks
-        }
-        for code in (MISCONFIGURED, STOPPED, DEADLINE, INTERRUPTED):
-            for number, record in left.items():
-                if record is not None and codes[number] == code == record.code:
-                    if code != MISCONFIGURED and self._crashed(codes, left):
-                        break
-                    return Ending(OUTCOMES[code], code, record.reason, record.stop, record.step)
-        crashed = self._crashed(codes, left)
-        if crashed:
-            outcome = "hang" if self._hang else "crash"
-            return Ending(outcome, codes[crashed[0]], self._hang[0] if self._hang else crashed[1])
-        record = left[self._ranks[0].number]
-        return Ending("done", DONE, record.reason if record else "", None, record.step if record else None)
-
-    def _command_ending(self, code: int) -> Ending:
-        if code == DONE:
-            return Ending("done", DONE, "")
-        if self._asked is not None and code in (-signal.SIGTERM, -signal.SIGINT, -signal.SIGKILL, 143, 130):
-            return Ending("interrupted", INTERRUPTED, f"the command was ended by {_name(code)}")
-        return Ending("crash", code, f"the command ended with {_name(code)}")
-
-    def _crashed(self, codes: Mapping[int, int], left: Mapping[int, ExitRecord | None]) -> tuple[int, str] | None:
-        """The first rank without a proven end, and what to say of it; None where every rank has proven its own."""
-        unproven = []
-        for number, code in codes.items():
-            record = left[number]
-            if record is not None and record.code == code and code in OUTCOMES:
-                continue
-            what = f"rank {number} ended with {_name(code)}"
-            unproven.append((number, what + (" without saying that it was done" if code == DONE else "")))
-        # A rank that was only killed because another one had crashed is not the cause.
-        unproven.sort(key=lambda item: codes[item[0]] in (-signal.SIGTERM, -signal.SIGKILL))
-        return unproven[0] if unproven else None
+            return of_command(codes[self.job.first_rank], asked=self._asked is not None)
+        attempt, folder = self.job.attempt, self.job.folder
+        left = {number: read_exit(folder, number, attempt=attempt, nonce=self.nonce) for number in codes}
+        return of_ranks(codes, left, self._hang[0] if self._hang else None)
 
     def _close(self) -> None:
         for rank in self._ranks:
@@ -335,12 +323,3 @@ def _read_all(handle: int) -> tuple[int, bytes]:
             handle = -1
         blocks.append(block)
     return handle, b"".join(blocks)
-
-
-def _name(code: int) -> str:
-    if code >= 0:
-        return f"exit code {code}"
-    try:
-        return f"signal {signal.Signals(-code).name}"
-    except ValueError:
-        return f"signal {-code}"

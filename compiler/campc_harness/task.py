@@ -13,15 +13,18 @@ from pathlib import Path
 from campc_harness import agenda, jobs
 from campc_harness.bundle import Bundle, setting
 from campc_harness.crew import Crew
-from campc_harness.exits import MISCONFIGURED
+from campc_harness.exits import DEADLINE, MISCONFIGURED
 from campc_harness.ledger import Ledger
 from campc_harness.plan import Identity, Window
 from campc_harness.progress import Progress, RunState
 from campc_harness.redact import Redactor
 from campc_harness.reports import Recorder
-from campc_harness.supervisor import Attempt, Ending, Job
+from campc_harness.supervisor import Attempt, Job
+from campc_harness.torchrun import attempt_of
+from campc_harness.verdicts import Ending
 
 TRIES = 3
+_OVERDUE = "the lot's time is over but for bringing results home"
 _LONGEST_PAUSE_S = 300.0
 _PEERS_S, _OTHERS_S = 15.0, 120.0
 
@@ -68,6 +71,7 @@ class Task:
         self._others_at: float | None = None
         self._leaving: str | None = None
         self._rule: tuple[str, str] | None = None
+        self._late = False
         self._began = time.time()
         host.ledger.append("window", window=window.name, state="started", planned=window.takes.likely_s)
 
@@ -85,6 +89,13 @@ class Task:
         self._leaving = why
         if self._attempt:
             self._attempt.signal(number)
+
+    def overdue(self) -> None:
+        """The lot's time is over: save and leave, so that results still get home. A run that minds its deadline has left."""
+        if not self._late:
+            self._late = True
+            if self._attempt:
+                self._attempt.signal(signal.SIGTERM)
 
     def stop_by(self, rule: str, text: str) -> None:
         """End the run by a stop rule that the launcher itself watches."""
@@ -106,6 +117,8 @@ class Task:
         if self._attempt is None:
             if self._leaving:
                 return self._end("interrupted", self._leaving)
+            if self._late:
+                return self._end("deadline", _OVERDUE)
             if time.monotonic() < self._resume_at:
                 return False
             return self._next()
@@ -116,6 +129,16 @@ class Task:
             self._attempt = self._ending = None
             self._ended(ending)
         return self.outcome is not None
+
+    def progress_text(self) -> str:
+        """Where the window is, in a few words; empty before anything is known."""
+        recorder = self.recorder
+        if recorder is None or recorder.step is None or not self._script:
+            return ""
+        total = self.window.limit_steps or self._host.bundle.plan.run(self.window.run or "").steps
+        of = f" of {total}" if total else ""
+        values = "  ".join(f"{name} {value:.4g}" for name, value in list(recorder.values.items())[:4])
+        return f"{recorder.run_id} {recorder.phase} {recorder.step}{of}  {values}".rstrip()
 
     def _with_the_others(self, crew: Crew, ending: Ending | None) -> Ending | None:
         """How the attempt ended on all nodes together; None as long as some of it runs."""
@@ -198,7 +221,7 @@ class Task:
         host.ledger.append("start", **who, log=name, **more)
         self.recorder = Recorder(host.ledger, job.window, job.run_id, job.attempt)
         try:
-            self._attempt = Attempt(job, self.recorder.take, host.redactor)
+            self._attempt = attempt_of(job)(job, self.recorder.take, host.redactor)
         except OSError as error:
             self._ended(Ending("crash", 127, f"it can't be started: {error.strerror}"))
 
@@ -229,6 +252,9 @@ class Task:
             rule, text = self._rule
             host.ledger.append("stop", **who, stop=rule, value=text, reason=text, code=76)
             self._rule = None
+        elif self._late and ending.outcome in ("interrupted", "crash"):
+            host.ledger.append("deadline", **who, reason=_OVERDUE, code=DEADLINE)
+            self._end("deadline", _OVERDUE)
         elif ending.outcome == "done":
             self._done(who, recorder)
         elif ending.outcome in ("stopped", "misconfigured"):

@@ -23,7 +23,8 @@ from campc_harness import exits, processes
 from campc_harness.bundle import setting
 from campc_harness.ledger import Ledger
 from campc_harness.redact import Redactor
-from campc_harness.supervisor import Attempt, Ending, Job
+from campc_harness.supervisor import Attempt, Job
+from campc_harness.verdicts import Ending
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 _TRIES = 3

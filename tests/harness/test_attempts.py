@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -234,3 +235,26 @@ def test_an_attempt_interrupted_from_outside_is_resubmitted(tmp_path: Path) -> N
     os.kill(bundle.ranks()[0], signal.SIGTERM)
     assert started.wait(20) == 0
     assert len(bundle.records("interrupted")) == 1
+
+
+@pytest.mark.timeout(180)
+def test_torchrun_may_start_the_ranks(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    bundle = Bundle(
+        tmp_path,
+        single({"crash_at": 7, "crash_attempts": 1, "step_s": 0.05, "save_every": 3}, processes=2),
+        OMP_NUM_THREADS="1",
+    )
+    command = ["./launch.sh", "run", "--foreground", "--cpu", "--launcher", "torchrun"]
+    with open(tmp_path / "launch.out", "wb") as output:
+        started = subprocess.Popen(command, cwd=tmp_path, env=bundle.environment, stdout=output, stderr=output)
+    bundle.until(lambda: len(bundle.records("resume")) == 2, patience=90)
+    started.send_signal(signal.SIGTERM)
+    assert started.wait(60) == 75
+    assert [record["step"] for record in bundle.records("resume")] == [0, 6]
+    assert len(bundle.records("crash")) == 1 and len(bundle.records("interrupted")) == 1
+    assert not bundle.processes()
+    bundle.launch(*command[1:], check=0, timeout=90)
+    assert [
+        record["metrics"]["eval.accuracy"] for record in bundle.records("done") if record["window"] == "control"
+    ] == [0.9]

@@ -157,6 +157,21 @@ def test_a_run_leaves_before_the_usable_end(tmp_path: Path) -> None:
     assert bundle.records("checkpoint")
 
 
+def test_what_minds_no_deadline_is_ended_in_time_to_bring_results_home(tmp_path: Path) -> None:
+    plan = campaign(
+        windows=[
+            window("setup", "setup", takes=2, command="sleep 600"),
+            {**HOME, "takes": {"low_s": 3, "likely_s": 3, "high_s": 3}},
+        ],
+        lot={"usable_end_s": 7},
+    )
+    bundle = Bundle(tmp_path, plan)
+    bundle.foreground(check=77)
+    assert bundle.records("deadline")[0]["window"] == "setup"
+    assert bundle.states() == {"setup": "failed", "home": "finished"}
+    assert not bundle.processes()
+
+
 def test_a_failing_command_is_retried_then_ends_what_waits_for_it(tmp_path: Path) -> None:
     plan = chain(
         window("setup", "setup", command="echo once >> tries.txt; test -e ready"),
@@ -232,6 +247,21 @@ def test_a_skipped_window_is_given_up(tmp_path: Path) -> None:
     bundle.foreground()
     assert [record["window"] for record in bundle.records("start")] == ["setup", "home"]
     assert bundle.states()["control"] == "skipped", "what comes after skipped windows only is given up too"
+
+
+def test_a_running_window_can_be_given_up(tmp_path: Path) -> None:
+    slow = run("control", params={"step_s": 0.05}, steps=10_000)
+    plan = campaign(
+        runs=[slow, OTHER], windows=[executes("control", "train", slow), executes("other", "train", OTHER), HOME]
+    )
+    bundle = Bundle(tmp_path, plan)
+    started = bundle.start()
+    bundle.until(lambda: bundle.records("metric"))
+    bundle.launch("skip", "control", "--because", "it leads nowhere", check=0)
+    assert started.wait(30) == 0
+    assert bundle.states() == {"control": "started", "other": "finished", "home": "finished"}
+    assert [record["reason"] for record in bundle.records("interrupted")] == ["asked by SIGTERM"]
+    assert "skipped" in bundle.launch("status").stdout
 
 
 def test_shutdown_comes_after_the_results_are_home(tmp_path: Path) -> None:

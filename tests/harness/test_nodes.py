@@ -45,7 +45,7 @@ def test_an_attempt_runs_on_both_nodes_and_is_retried_when_one_of_them_dies(tmp_
     [crash] = first.records("crash")
     assert "node 1: rank 1 ended with exit code 3" in crash["reason"]
     assert [record["ranks"] for record in first.records("start") if record["window"] == "control"] == [2, 2]
-    assert [record["step"] for record in first.records("resume")][0] == 0
+    assert first.records("resume")[0]["step"] == 0
     assert first.states() == {"setup": "finished", "control": "finished", "home": "finished"}
     assert (second.root / "state/box/node-1/logs/control.2.log").read_text().startswith("[1] args")
     assert not (second.root / "state/box/ledger.jsonl").exists()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from attrs import evolve
 
 from campc.report import closeout_document, closeout_page
 from campc.report.blocks import Figure, Table
@@ -119,3 +120,23 @@ def test_the_two_rows_of_the_timeline() -> None:
     assert planned == len(closeouts.stopped().windows)
     table = next(block for block in section.blocks if isinstance(block, Table))
     assert len(table.rows) == planned
+
+
+def test_seeds_that_fared_alike_share_a_row() -> None:
+    base = closeouts.stopped()
+    seeds = tuple(
+        evolve(item, run_id=f"{item.run}-{seed}-1a2b3c4d", size=1000, files=1)
+        for item in base.deliverables
+        for seed in range(1, 6)
+    )
+    document = closeout_document(evolve(base, deliverables=seeds))
+    tables = {
+        block.name: block for section in document.sections for block in section.blocks if isinstance(block, Table)
+    }
+    assert len(tables["deliverables-table"].rows) == 3
+    assert tables["deliverables-table"].rows[0].cells[1].note == "5 seeds, essential"
+    assert tables["deliverables-table"].rows[0].cells[4].text.replace("\u00a0", " ") == "5 kB"
+    assert len(tables["every-deliverable-table"].rows) == 15
+    assert "every-deliverable-table" not in {
+        b.name for s in closeout_document(base).sections for b in s.blocks if isinstance(b, Table)
+    }

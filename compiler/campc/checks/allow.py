@@ -9,6 +9,7 @@ from attrs import frozen
 from campc.checks.run import HIDES_THE_REST
 from campc.diagnostic import Diagnostic
 from campc.schema.spec import Allowance, Spec
+from campc.source import Source
 
 
 @frozen
@@ -32,9 +33,10 @@ def apply_allowances(spec: Spec, diagnostics: Iterable[Diagnostic]) -> tuple[lis
         else:
             used.add(allowance)
             allowed.append(Allowed(diagnostic, allowance))
+    faulty = _faulty_lines(spec, kept) if spec.allowances else set()
     partly_unread = any(d.code in HIDES_THE_REST for d in kept)
     for allowance in spec.allowances:
-        if allowance in used or partly_unread or _stands_on_a_fault(spec, allowance, kept):
+        if allowance in used or partly_unread or any((allowance.at.source, line) in faulty for line in allowance.lines):
             continue
         if allowance.at.source is spec.source:
             kept.append(
@@ -48,11 +50,8 @@ def apply_allowances(spec: Spec, diagnostics: Iterable[Diagnostic]) -> tuple[lis
     return kept, allowed
 
 
-def _stands_on_a_fault(spec: Spec, allowance: Allowance, found: list[Diagnostic]) -> bool:
-    """Whether what it speaks of is itself at fault: then the warning may be missing for that reason."""
-    source = allowance.at.source
-    if any(d.severity == "error" and d.at.source is source and d.at.line in allowance.lines for d in found):
-        return True
-    return any(
-        node.broken and node.head.source is source and node.head.line in allowance.lines for node in spec.blocks()
-    )
+def _faulty_lines(spec: Spec, found: list[Diagnostic]) -> set[tuple[Source, int]]:
+    """Lines that are themselves at fault: a warning may be missing there for that reason."""
+    lines = {(d.at.source, d.at.line) for d in found if d.severity == "error"}
+    lines.update((node.head.source, node.head.line) for node in spec.blocks() if node.broken)
+    return lines

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -40,9 +40,9 @@ class Bundle:
     ledgers: tuple[tuple[str, Path], ...]
     """Lot and file: of this folder's own state, then those of the package, then what was mirrored beside the checkpoints."""
     runs: tuple[Path, ...]
-    """Folders of `RUN_ID/outputs`: this folder's own, then the package's."""
-    package: Path | None
-    """Folder with the package's `manifest.json`."""
+    """Folders of `RUN_ID/outputs`: this folder's own, then the packages'."""
+    packages: tuple[Path, ...]
+    """Folders with a package's `manifest.json`: one a lot, where several lots brought theirs home."""
     work: Path | None
     """Folder of the runs' scripts and the campaign's files."""
     changed: tuple[str, ...]
@@ -68,6 +68,8 @@ class Bundle:
 def open_bundle(folder: Path) -> Bundle:
     """Open the folder that `campc build` wrote, with what came home in it, or an unpacked package.
 
+    Packages of several lots stand beside each other as `package-LOT/`.
+
     Raises:
         Refused: it is neither, it can't be read, or its plan was changed after it was built.
     """
@@ -85,13 +87,21 @@ def open_bundle(folder: Path) -> Bundle:
     wrong = next(faults(tree), None)
     if wrong is not None:
         raise Refused(f"{folder}: campaign.json is not whole: {wrong}; build the bundle again")
-    package = next((place for place in (folder / "package", folder) if (place / "manifest.json").is_file()), None)
-    runs = tuple(place for place in (folder / "runs", folder / "package" / "runs") if place.is_dir())
+    packages = _packages(folder)
+    runs = tuple(place / "runs" for place in dict.fromkeys((folder, *packages)) if (place / "runs").is_dir())
     changed = tuple(_changed(folder))
-    _must_be_the_plan(folder, plan.plan_hash, package)
+    for package in packages:
+        _must_be_the_plan(folder, plan.plan_hash, package)
     work = folder / "work"
     return Bundle(
-        folder, tree, plan, tuple(_ledgers(folder, plan)), runs, package, work if work.is_dir() else None, changed
+        folder,
+        tree,
+        plan,
+        tuple(_ledgers(folder, plan, packages)),
+        runs,
+        packages,
+        work if work.is_dir() else None,
+        changed,
     )
 
 
@@ -131,10 +141,17 @@ def _sha256(path: Path, *_facts: int) -> str:
     return digest.hexdigest()
 
 
-def _ledgers(folder: Path, plan: Plan) -> Iterator[tuple[str, Path]]:
+def _packages(folder: Path) -> tuple[Path, ...]:
+    if (folder / "manifest.json").is_file():
+        return (folder,)
+    manifests = [*folder.glob("package*/manifest.json"), *folder.glob("package*/package/manifest.json")]
+    return tuple(sorted(manifest.parent for manifest in manifests if manifest.is_file()))
+
+
+def _ledgers(folder: Path, plan: Plan, packages: Iterable[Path]) -> Iterator[tuple[str, Path]]:
     yield from ((path.parent.name, path) for path in sorted((folder / "state").glob("*/ledger.jsonl")))
-    for packed in (folder / "package" / "ledger", folder / "ledger"):
-        yield from ((path.stem, path) for path in sorted(packed.glob("*.jsonl")))
+    for package in packages:
+        yield from ((path.stem, path) for path in sorted((package / "ledger").glob("*.jsonl")))
     places = dict.fromkeys(run.checkpoint.to for run in plan.runs if run.checkpoint and "://" not in run.checkpoint.to)
     for lot in plan.lots:
         mirrors = [folder / place / f"state-{lot.name}" / "ledger.jsonl" for place in places]
@@ -145,7 +162,9 @@ def _must_be_folder(folder: Path) -> None:
     if not folder.exists():
         raise Refused(f"{folder}: there is no such folder; give the one that `campc build` wrote")
     if folder.is_file() and folder.suffix in (".gz", ".tgz", ".tar"):
-        raise Refused(f"{folder} is an archive: unpack it (`tar xf`) and give the folder")
+        raise Refused(
+            f"{folder} is an archive: `campc verify` it, unpack it into the bundle (tar xf {folder} -C BUNDLE), and close out the bundle"
+        )
     if not folder.is_dir():
         raise Refused(f"{folder} is a file; give the folder that `campc build` wrote")
     if not (folder / PLAN).is_file():
@@ -173,10 +192,8 @@ def _changed(folder: Path) -> Iterator[str]:
         yield f"{name} was changed after it was built"
 
 
-def _must_be_the_plan(folder: Path, plan_hash: str, package: Path | None) -> None:
-    """Hold the package's plan against the bundle's."""
-    if package is None or package == folder:
-        return
+def _must_be_the_plan(folder: Path, plan_hash: str, package: Path) -> None:
+    """Hold a package's plan against the bundle's."""
     try:
         packed = json.loads((package / "manifest.json").read_text(encoding="utf-8"))
         other = packed.get("plan_hash") if isinstance(packed, dict) else None

@@ -13,7 +13,7 @@ from campc.closeout.costs import costs_of, ratios_of
 from campc.closeout.deliverables import Corpora, Reloader, deliverables_of
 from campc.closeout.lessons import measured_of, unknowns_of
 from campc.closeout.lots import copies_of, lots_of, still_costs
-from campc.closeout.model import Closeout, LotResult, OutcomeResult, RerunResult, WindowResult
+from campc.closeout.model import Closeout, DecisionResult, LotResult, OutcomeResult, RerunResult, WindowResult
 from campc.closeout.package import Package, read_package
 from campc.closeout.record import Story, read_story
 from campc.closeout.reloading import Reloaded, isolation, reload
@@ -24,6 +24,7 @@ from campc.values.quantities import format_duration
 __all__ = ["RELOAD_TIMEOUT_S", "close"]
 
 RELOAD_TIMEOUT_S = 600.0
+_ENDS = {"stop": "stopped", "revisit": "sent back to be planned again", "conclude": "concluded early"}
 
 
 def close(
@@ -74,7 +75,8 @@ def _closeout(bundle: Bundle, story: Story, spec: Path | None, reloader: Reloade
     outcomes = outcomes_of(bundle, results, dropped)
     reruns = reruns_of(bundle, results)
     copies = copies_of(story)
-    verdict, answered_by, undecided = _verdict(bundle, outcomes)
+    decisions = decisions_of(story)
+    verdict, answered_by, undecided = _verdict(bundle, outcomes, decisions)
     campaign = bundle.plan.campaign
     return Closeout(
         campaign=campaign.name,
@@ -100,7 +102,7 @@ def _closeout(bundle: Bundle, story: Story, spec: Path | None, reloader: Reloade
         lots=lots,
         series=series_of(bundle, story),
         reruns=reruns,
-        decisions=decisions_of(story),
+        decisions=decisions,
         copies=copies,
         keeper=_keeper(story),
         still_costs=still_costs(bundle, lots, copies),
@@ -117,7 +119,9 @@ def _closeout(bundle: Bundle, story: Story, spec: Path | None, reloader: Reloade
     )
 
 
-def _verdict(bundle: Bundle, outcomes: Sequence[OutcomeResult]) -> tuple[str, str | None, bool]:
+def _verdict(
+    bundle: Bundle, outcomes: Sequence[OutcomeResult], decisions: Sequence[DecisionResult]
+) -> tuple[str, str | None, bool]:
     """The answer, the outcome that gave it, and whether the question is open.
 
     The first outcome that holds is the answer. Where none does, the negative one is, unless every outcome is undecided.
@@ -127,7 +131,11 @@ def _verdict(bundle: Bundle, outcomes: Sequence[OutcomeResult]) -> tuple[str, st
         return answer.conclude, answer.name, False
     undecided = [outcome for outcome in outcomes if outcome.holds is None]
     if outcomes and len(undecided) == len(outcomes):
-        why = "; ".join(dict.fromkeys(reason for outcome in undecided for reason in outcome.missing))
+        ended = [decision for decision in decisions if decision.choice in _ENDS and decision.kind in ("gate", "decide")]
+        if ended:
+            return f"Undecided: {_ENDS[str(ended[-1].choice)]} at the gate {ended[-1].name}.", None, True
+        # What happened stands here, why it did beside each outcome.
+        why = "; ".join(dict.fromkeys(reason.partition(": ")[0] for outcome in undecided for reason in outcome.missing))
         return "Undecided" + (f": {why}." if why else "."), None, True
     if not outcomes:
         return "No outcome was declared: the decision is people's.", None, True

@@ -148,7 +148,7 @@ class _Check:
             partial = "; what it left is partial" if (home / "outputs.partial").is_dir() else ""
             return Found(
                 outputs,
-                fault=f"its run did not end well: {self.results.why_missing(self.run.name, self.identity.id)}{partial}",
+                fault=f"its run {self.results.how_ended(self.run.name, self.identity.id)}{partial}",
             )
         if not outputs.is_dir():
             return Found(outputs, fault=f"the run's outputs are not here: runs/{self.identity.id}/outputs")

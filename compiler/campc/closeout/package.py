@@ -33,17 +33,19 @@ class Package:
 
 
 def read_package(bundle: Bundle) -> Package:
-    """Verify every file that the package's manifest lists."""
-    if bundle.package is None:
-        return Package()
-    tree = _json(bundle.package / "manifest.json")
-    entries, faults = [], []
-    if not isinstance(tree, dict) or not isinstance(tree.get("files"), list):
-        return Package(intact=False, faults=("manifest.json is not a manifest",))
-    for entry, fault in verify_files(bundle.package, tree["files"]):
-        entries.append(entry)
-        faults += [fault] if fault else []
-    return Package(tuple(entries), not faults, tuple(faults), tuple(_environments(bundle)))
+    """Verify every file that the packages' manifests list."""
+    entries: list[ManifestEntry] = []
+    faults: list[str] = []
+    for package in bundle.packages:
+        tree = _json(package / "manifest.json")
+        if not isinstance(tree, dict) or not isinstance(tree.get("files"), list):
+            faults.append(f"{package.name}/manifest.json is not a manifest")
+            continue
+        for entry, fault in verify_files(package, tree["files"]):
+            entries.append(entry)
+            faults += [fault] if fault else []
+    environments = tuple(found for package in bundle.packages if (found := _environment(bundle, package)) is not None)
+    return Package(tuple(entries), not faults if bundle.packages else None, tuple(faults), environments)
 
 
 def verify_files(root: Path, files: list[Any]) -> Iterator[tuple[ManifestEntry, str | None]]:
@@ -88,18 +90,15 @@ def _fault(root: Path, inside: Path, name: str, expected: str, size: Any) -> str
     return None
 
 
-def _environments(bundle: Bundle) -> Iterator[Environment]:
-    assert bundle.package is not None
-    tree = _json(bundle.package / "environment.json")
+def _environment(bundle: Bundle, package: Path) -> Environment | None:
+    """What the machine that packed it said of itself, under the lot whose record is in it."""
+    tree = _json(package / "environment.json")
     if not isinstance(tree, dict):
-        return
-    lots = {lot.name for lot in bundle.plan.lots}
-    # One machine's own, or one of each lot.
-    each = {name: part for name, part in tree.items() if name in lots and isinstance(part, dict)}
-    for lot, part in (each or {str(tree.get("lot") or next(iter(lots), "")): tree}).items():
-        machine = part.get("machine") or part.get("host")
-        items = [(key, text) for key, text in _flat("", part) if key not in ("lot", "machine", "host")]
-        yield Environment(lot=lot, machine=str(machine) if machine else None, items=tuple(items[:MOST_ITEMS]))
+        return None
+    lots = [path.stem for path in sorted((package / "ledger").glob("*.jsonl"))] or [
+        lot.name for lot in bundle.plan.lots
+    ]
+    return Environment(lot=", ".join(lots), items=tuple(_flat("", tree))[:MOST_ITEMS])
 
 
 def _flat(prefix: str, tree: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -109,7 +108,10 @@ def _flat(prefix: str, tree: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield from _flat(f"{name}.", value)
         elif isinstance(value, list):
             for item in value:
-                yield name, str(item)
+                yield (
+                    name,
+                    ", ".join(f"{part} {one}" for part, one in item.items()) if isinstance(item, dict) else str(item),
+                )
         elif value is not None:
             yield name, str(value)
 

@@ -18,6 +18,14 @@ __all__ = ["Results", "outcomes_of", "reruns_of", "results_of", "series_of"]
 
 APART = frozenset(("pilot", "rerun"))
 MOST_POINTS = 2000
+_ENDED = {
+    "done": "ended well",
+    "stop": "was stopped",
+    "deadline": "met its deadline",
+    "crash": "crashed",
+    "hang": "hung",
+    "interrupted": "was interrupted",
+}
 
 
 @frozen
@@ -43,25 +51,16 @@ class Results:
         window = self.window_of(run)
         return self.metrics.get((run_id, window.name), {}) if window is not None and self.finished(run, run_id) else {}
 
-    def why_missing(self, run: str, run_id: str) -> str:
-        """Why an identifier has no result, in one phrase."""
+    def how_ended(self, run: str, run_id: str) -> str:
+        """How an identifier ended in its own window, as the rest of a sentence: ``was stopped at step 60: REASON``."""
         window = self.window_of(run)
         if window is None:
-            return f"{run} has no window of its own, only pilots or reruns"
+            return "has no window of its own, only pilots or reruns"
         event, reason, step = self.ended.get((run_id, window.name), (None, None, None))
-        if event == "done":
-            return f"{run_id} ended well without it"
         if event is None:
-            return f"{run_id} has no end in the record"
-        how = {
-            "stop": "was stopped",
-            "deadline": "met its deadline",
-            "crash": "crashed",
-            "hang": "hung",
-            "interrupted": "was interrupted",
-        }
+            return "has no end in the record"
         at = f" at step {step:,}" if step is not None else ""
-        return f"{run_id} {how.get(event, event)}{at}" + (f": {reason}" if reason else "")
+        return f"{_ENDED.get(event, event)}{at}" + (f": {reason}" if reason else "")
 
 
 def results_of(bundle: Bundle, story: Story) -> Results:
@@ -128,10 +127,16 @@ def _why(bundle: Bundle, results: Results, run: str, metric: str, dropped: Mappi
     if window is not None and window.name in dropped:
         return [f"{run} was not run: {dropped[window.name]}"]
     ids = next((entry.ids for entry in bundle.plan.runs if entry.name == run), ())
-    lacking = [identity.id for identity in ids if metric not in results.last(run, identity.id)]
-    return [f"{run}.{metric}: {results.why_missing(run, run_id)}" for run_id in lacking[:3]] or [
-        f"{run}.{metric} was never recorded"
-    ]
+    found = []
+    for identity in ids:
+        if metric in results.last(run, identity.id):
+            continue
+        name = run if len(ids) == 1 else f"{run} with seed {identity.seed}"
+        if results.finished(run, identity.id):
+            found.append(f"{name} ended well and never recorded {metric}")
+        else:
+            found.append(f"{name} {results.how_ended(run, identity.id)}")
+    return found or [f"{run} never recorded {metric}"]
 
 
 def _found(expr: Sequence[object], values: Mapping[str, float | None]) -> str | None:

@@ -6,7 +6,8 @@ from campc.closeout.model import Closeout
 from campc.report import words
 from campc.report.blocks import Document
 from campc.report.close_cover import cover
-from campc.report.close_results import appendix, curves, custody, deliverables, lessons
+from campc.report.close_records import appendix, custody, lessons
+from campc.report.close_results import curves, deliverables
 from campc.report.close_timeline import attempts, lots, timeline
 from campc.report.close_view import CloseView
 from campc.report.page import Paper, render

@@ -1,16 +1,16 @@
-"""Sections 1 and 5 to 7 of the closeout and its appendix: deliverables; curves; decisions and custody; for the next campaign; what an auditor reads."""
+"""Sections 1 and 5 of the closeout: deliverables and the answer; curves."""
 
 from __future__ import annotations
 
-from campc.closeout.model import DeliverableResult, RatioResult
+from collections.abc import Sequence
+
+from campc.closeout.model import DeliverableResult, OutcomeResult, RatioResult
 from campc.report import words
 from campc.report.blocks import (
     Block,
     Cell,
-    Code,
     Figure,
     Inline,
-    Items,
     Paragraph,
     Row,
     Section,
@@ -21,69 +21,89 @@ from campc.report.blocks import (
     number,
     quiet,
     row,
-)  # fmt: skip
+)
 from campc.report.close_view import CloseView
 from campc.report.curves import charts
 
+SINGLY_AT_MOST = 12
+"""Deliverables that get a row each in section 1; where there are more, those of one run's seeds that fared alike share one."""
+
 
 def deliverables(view: CloseView) -> Section:
-    """Accepted or rejected, why, how large, reloaded or not; the outcomes; the ratio."""
+    """Accepted or rejected, why, how large, reloaded or not; the ratio; the outcomes."""
     closeout = view.closeout
     blocks: list[Block] = []
     if closeout.deliverables:
-        found = tuple(_deliverable(item) for item in closeout.deliverables)
-        heads = columns("Deliverable", "Of", "Result", "*Why", "#Size", "#Rows", "Reload")
-        blocks.append(Table("deliverables-table", "Deliverables", heads, found))
+        groups = _alike(closeout.deliverables)
+        tail = "Each by its own identifier: in the appendix." if len(groups) < len(closeout.deliverables) else ""
+        rows = tuple(_deliverable(group) for group in groups)
+        blocks.append(Table("deliverables-table", "Deliverables", HEADS, rows, tail))
     else:
         blocks.append(Paragraph("No deliverable is declared."))
-    blocks += [_ratio(ratio) for ratio in closeout.ratios] or [
-        Paragraph("No ratio of cost to result is declared, so none is given.")
-    ]
+    blocks += [_ratio(ratio) for ratio in closeout.ratios]
+    if not closeout.ratios:
+        blocks.append(Paragraph("No ratio of cost to result is declared, so none is given."))
     if closeout.outcomes:
-        rows = []
-        for outcome in closeout.outcomes:
-            result = {True: Cell("holds", "good"), False: Cell("does not hold"), None: Cell("undecided", "bad")}[
-                outcome.holds
-            ]
-            answer = outcome.name == closeout.answered_by
-            values = ", ".join(f"{name} = {words.figure(value)}" for name, value in outcome.values)
-            why = Cell("; ".join(outcome.missing) or outcome.found or "", note=values)
-            rows.append(
-                row(code(outcome.name), code(outcome.condition), result, why, Cell(outcome.conclude), emphasis=answer)
-            )
         heads = columns("Outcome", "*Condition", "Result", "*Values", "Conclusion")
-        blocks.append(Table("outcomes-table", "Outcomes, in the order in which they are tested", heads, tuple(rows)))
+        rows = tuple(_outcome(outcome, outcome.name == closeout.answered_by) for outcome in closeout.outcomes)
+        blocks.append(Table("outcomes-table", "Outcomes, in the order in which they are tested", heads, rows))
     else:
-        blocks.append(
-            Paragraph("No outcome was declared: the results below have to be read against the decision in words.")
-        )
+        blocks.append(Paragraph("No outcome was declared: the results have to be read against the decision in words."))
     return Section("deliverables", "Deliverables and answer", tuple(blocks), 1)
 
 
-def _deliverable(item: DeliverableResult) -> Row:
-    why = (
-        "; ".join(item.reasons)
-        if item.reasons
-        else "every check passed"
-        if item.condition
-        else "it exists and is not empty"
-    )
+HEADS = columns("Deliverable", "Of", "Result", "*Why", "#Size", "#Rows", "Reload")
+
+
+def every_deliverable(view: CloseView) -> Table | None:
+    """One row each, where section 1 has fewer."""
+    items = view.closeout.deliverables
+    if len(_alike(items)) == len(items):
+        return None
+    rows = tuple(_deliverable((item,)) for item in items)
+    return Table("every-deliverable-table", "Every deliverable by its identifier", HEADS, rows, dense=True)
+
+
+def _alike(items: Sequence[DeliverableResult]) -> list[tuple[DeliverableResult, ...]]:
+    if len(items) <= SINGLY_AT_MOST:
+        return [(item,) for item in items]
+    groups: dict[object, list[DeliverableResult]] = {}
+    for item in items:
+        groups.setdefault((item.name, item.run, item.accepted, item.reasons, item.reload), []).append(item)
+    return [tuple(group) for group in groups.values()]
+
+
+def _deliverable(group: tuple[DeliverableResult, ...]) -> Row:
+    item = group[0]
+    why = "; ".join(item.reasons) or ("every check passed" if item.condition else "it exists and is not empty")
+    detail = item.reload_detail or ""
     reload = {
-        "passed": Cell("reloads", "good"),
-        "failed": Cell("does not reload", "bad", item.reload_detail or ""),
-        "not run": Cell("not tried", note=item.reload_detail or ""),
-    }.get(item.reload, quiet("not required"))
-    files = words.plural(item.files, "file") if item.files is not None and item.files > 1 else ""
-    size = number(words.size(item.size) if item.size is not None else "—", files)
+        "passed": Cell("reloads", "good"), "failed": Cell("does not reload", "bad", detail), "not run": Cell("not tried", note=detail),
+    }.get(item.reload, quiet("not required"))  # fmt: skip
+    files = sum(each.files for each in group if each.files is not None)
+    sizes = [each.size for each in group if each.size is not None]
+    rows = {each.rows for each in group}
+    of = (
+        code(item.run_id, item.tier or "")
+        if len(group) == 1
+        else code(item.run, f"{len(group)} seeds, {item.tier or 'no tier'}")
+    )
     return row(
         code(item.name, f"{item.kind}, {item.path}"),
-        code(item.run_id, item.tier or ""),
+        of,
         Cell("accepted", "good") if item.accepted else Cell("rejected", "bad"),
         Cell(why, note=item.condition or ""),
-        size,
-        number(f"{item.rows:,}" if item.rows is not None else "—"),
+        number(words.size(sum(sizes)) if sizes else "—", words.plural(files, "file") if files > 1 else ""),
+        number(" / ".join(f"{count:,}" if count is not None else "—" for count in sorted(rows, key=lambda n: n or 0))),
         reload,
     )
+
+
+def _outcome(outcome: OutcomeResult, answer: bool) -> Row:
+    result = {True: Cell("holds", "good"), False: Cell("does not hold"), None: Cell("undecided", "bad")}[outcome.holds]
+    values = ", ".join(f"{name} = {words.figure(value)}" for name, value in outcome.values)
+    why = Cell("; ".join(outcome.missing) or outcome.found or "", note=values)
+    return row(code(outcome.name), code(outcome.condition), result, why, Cell(outcome.conclude), emphasis=answer)
 
 
 def ratio_words(ratio: RatioResult) -> str:
@@ -146,150 +166,3 @@ def curves(view: CloseView) -> Section:
     return Section(
         "curves", "Metrics", (figure, Table("metrics-table", "The same in figures", heads, tuple(rows), dense=True)), 5
     )
-
-
-def custody(view: CloseView) -> Section:
-    """Decisions and amendments, where the files are and who keeps them, the release, what still costs."""
-    closeout = view.closeout
-    blocks: list[Block] = []
-    if closeout.decisions:
-        rows = []
-        for item in closeout.decisions:
-            values = ", ".join(f"{name} = {words.figure(value)}" for name, value in item.values)
-            dropped = f"dropped {words.listing(item.dropped)}" if item.dropped else ""
-            choice = Cell(item.choice or "—", note=dropped)
-            because = (
-                Cell(item.because, note=values) if item.because else Cell(values) if values else quiet("not recorded")
-            )
-            rows.append(
-                row(
-                    Cell(view.when(item.time)),
-                    Cell(item.kind),
-                    code(item.name) if item.name else quiet("—"),
-                    choice,
-                    because,
-                    item.by or "—",
-                )
-            )
-        heads = columns("Time", "Kind", "About", "Decision", "*Because", "By")
-        blocks.append(Table("decisions-table", "Decisions, amendments and notes", heads, tuple(rows)))
-    else:
-        blocks.append(Paragraph("No decision, amendment or note is recorded."))
-    items: list[tuple[Inline, ...]] = []
-    for copy in closeout.copies:
-        state = "copied" if copy.ok else "not copied"
-        detail = f"; {copy.detail}" if copy.detail else ""
-        items.append(
-            (
-                Strong("Files: "),
-                Code(copy.to),
-                f", {state} {view.when(copy.time, unknown='at an unknown time')}{detail}.",
-            )
-        )
-    if not closeout.copies:
-        items.append((Strong("Files: "), "no copy away from the machine is recorded."))
-    items.append((Strong("Keeper: "), f"{closeout.keeper or words.NOT_STATED}."))
-    for lot in closeout.lots:
-        if lot.released is not None:
-            evidence = f"evidence: {lot.release_evidence}" if lot.release_evidence else "no evidence recorded"
-            items.append((Strong(f"Release of {lot.name}: "), f"{view.when(lot.released)}; {evidence}."))
-        else:
-            items.append((Strong(f"Release of {lot.name}: "), "not recorded; make sure that the machine is gone."))
-    for still in closeout.still_costs:
-        items.append((Strong("Still costs: "), words.sentence(still)))
-    if not closeout.still_costs:
-        items.append((Strong("Still costs: "), "nothing is recorded."))
-    blocks.append(Items(tuple(items)))
-    return Section("custody", "Decisions and custody", tuple(blocks), 6)
-
-
-def lessons(view: CloseView) -> Section:
-    """Measured values as lines for the next spec, which estimates held, and which unknowns are settled."""
-    closeout = view.closeout
-    blocks: list[Block] = []
-    if closeout.measured:
-        rows = []
-        for item in closeout.measured:
-            held = {True: Cell("held", "good"), False: Cell("did not hold", "bad"), None: quiet("no estimate")}[
-                item.held
-            ]
-            assumed = Cell(item.assumed) if item.assumed else quiet(words.NOT_STATED)
-            rows.append(
-                row(
-                    Cell(item.what, note=item.basis or ""),
-                    assumed,
-                    Cell(item.measured),
-                    held,
-                    code(item.spec, item.place or ""),
-                )
-            )
-        heads = columns("Quantity", "Planned", "Measured", "Estimate", "*Write in the next spec")
-        blocks.append(Table("measured-table", "Measured values, as lines of a spec", heads, tuple(rows)))
-    else:
-        blocks.append(Paragraph("Nothing was measured that the next campaign could state."))
-    if closeout.unknowns:
-        rows = []
-        for unknown in closeout.unknowns:
-            state = Cell("settled", "good") if unknown.settled else Cell("still unknown", "bad")
-            rows.append(
-                row(code(unknown.name), Cell(unknown.question), state, Cell(unknown.how) if unknown.how else quiet("—"))
-            )
-        blocks.append(
-            Table(
-                "unknowns-table",
-                "What the plan did not know",
-                columns("Unknown", "*Question", "Now", "*How"),
-                tuple(rows),
-            )
-        )
-    return Section("lessons", "For the next campaign", tuple(blocks), 7)
-
-
-def appendix(view: CloseView) -> Section:
-    """Ledger check, environments, bases, manifest."""
-    closeout = view.closeout
-    plan = (
-        "unchanged: its hash is still that of the plan that was built"
-        if closeout.plan_intact
-        else "changed since it was built"
-    )
-    items: list[tuple[Inline, ...]] = [(Strong("Plan: "), Code(closeout.plan_hash), f", {plan}.")]
-    package = {
-        True: "every file has the hash in its manifest",
-        False: "damaged: some files do not have the hash in the manifest",
-        None: "there is none",
-    }
-    items.append((Strong("Package: "), f"{package[closeout.package_intact]}."))
-    items.append((Strong("Rehearsal: "), words.sentence(closeout.rehearsal or "none recorded")))
-    items += [(Strong(f"Base of {run}: "), Code(base)) for run, base in closeout.bases]
-    blocks: list[Block] = [Items(tuple(items))]
-    if closeout.ledgers:
-        rows = []
-        for ledger in closeout.ledgers:
-            state = Cell("intact", "good") if ledger.intact else Cell("damaged", "bad")
-            notes = "; ".join((*ledger.damage, *(["torn last line, tolerated"] if ledger.torn_tail else [])))
-            rows.append(
-                row(
-                    code(ledger.lot),
-                    number(f"{ledger.lines:,}"),
-                    state,
-                    Cell(notes) if notes else quiet("—"),
-                    code(ledger.head or ""),
-                )
-            )
-        heads = columns("Lot", "#Lines", "Chain", "*Faults", "Last line's hash")
-        blocks.append(Table("ledger-table", "The ledger's chain of hashes", heads, tuple(rows), dense=True))
-    for environment in closeout.environments:
-        rows = [row(Cell(name), code(value)) for name, value in environment.items]
-        if rows:
-            name = f"environment-{environment.lot}-{len(blocks)}"
-            where = f"{environment.lot}, {environment.machine}" if environment.machine else environment.lot
-            blocks.append(Table(name, f"Environment of {where}", columns("Part", "*Version"), tuple(rows), dense=True))
-    if closeout.manifest:
-        rows = []
-        for entry in closeout.manifest:
-            found = Cell("verified", "good") if entry.verified else Cell("differs", "bad")
-            rows.append(row(code(entry.path), number(words.size(entry.size)), code(entry.sha256), found))
-        heads = columns("File", "#Size", "*SHA-256", "Found")
-        blocks.append(Table("manifest-table", "Manifest of the package", heads, tuple(rows), dense=True))
-    return Section("appendix", "Appendix", tuple(blocks))

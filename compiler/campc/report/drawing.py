@@ -42,12 +42,14 @@ class Canvas:
     shapes: list[Shape] = field(factory=list)
     patterns: set[str] = field(factory=set)
 
-    def rectangle(self, mark: str, x: float, y: float, width: float, height: float, radius: float = 0.0) -> None:
-        """A rectangle; a bar of a useful or exploratory tier gets its pattern on top."""
+    def rectangle(
+        self, mark: str, x: float, y: float, width: float, height: float, radius: float = 0.0, plain: bool = False
+    ) -> None:
+        """A rectangle; a bar of a useful or exploratory tier gets its pattern on top, unless it is to be ``plain``."""
         place = {"x": n(x), "y": n(y), "width": n(width), "height": n(height)} | ({"rx": n(radius)} if radius else {})
         self._add("rect", mark, place)
         pattern = {"bar-useful": "hatch", "bar-exploratory": "dots", "keep-free": "stripes"}.get(mark)
-        if pattern is not None:
+        if pattern is not None and not plain:
             self.patterns.add(pattern)
             self.shapes.append(Shape("rect", (*place.items(), ("fill", f"url(#{self.name}-{pattern})"))))
 

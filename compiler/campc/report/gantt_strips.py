@@ -111,7 +111,11 @@ class _Strip:
         bar_(self.canvas, bar, x1, y, max(x2 - x1 - 0.6, 1.2), 13)
         room = x2 - x1 - 5
         short = bar.label if width_of(bar.label, 9) <= room else bar.label[self.shared :] or bar.label
-        mark = "on-essential" if bar.mark in ("bar-essential", "bar-stopped") else "on-pale"
+        mark = {"bar-essential": "on-essential", "bar-stopped": "on-essential", "bar-people": "ink"}.get(
+            bar.mark, "on-pale"
+        )
         label = fitted(short, room, 9)
         if label:
+            if mark == "on-pale":
+                self.canvas.rectangle(bar.mark, x1 + 1.5, y + 2, width_of(label, 9) + 3, 9, 1, plain=True)
             self.canvas.text(mark, x1 + 3, y + 9.8, label, 9)

@@ -149,7 +149,7 @@ def _schedule(view: PlanView) -> tuple[Inline, ...]:
                 tiers.append(f"{name} by {view.when(max(ends))}")
         placed = view.plan.placements
         gates = [
-            f"{g.name} {view.when(placed[g.after].end)}"
+            f"{words.spelled(g.name)} at {view.when(placed[g.after].end)}"
             for g in view.spec.gates.values()
             if g.after is not None and g.after in placed
         ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from campc.codes import CODES
 from campc.resolve.faults import Faults
@@ -15,12 +16,22 @@ _ALLOW = re.compile(r"#\s*campc:\s+allow\s+(?P<code>\S+)(?:\s+because(?P<reason>
 _FORM = "# campc: allow C502 because the recipe moves both together"
 
 
+def _item_lines(source: Source, comments: tuple[tree.Comment, ...]) -> Callable[[int], int]:
+    """A function from a line to the next one that holds more than a comment."""
+    alone = {comment.at.line for comment in comments if comment.alone}
+    following = [source.lines + 1] * (source.lines + 2)
+    for line in range(source.lines, 0, -1):
+        holds = line not in alone and source.line(line).strip()
+        following[line - 1] = line if holds else following[line]
+    return lambda line: following[line]
+
+
 def read_allowances(
     source: Source, comments: tuple[tree.Comment, ...], items: list[tuple[int, int]], faults: Faults
 ) -> list[Allowance]:
     """The allowances among the comments. ``items`` are first and last line of every item; malformed ones are reported as C213."""
     found = []
-    comment_lines = {comment.at.line for comment in comments if comment.alone}
+    followed_by = _item_lines(source, comments) if any(_DIRECTIVE.match(c.text) for c in comments) else None
     for comment in comments:
         if not _DIRECTIVE.match(comment.text):
             continue
@@ -49,10 +60,8 @@ def read_allowances(
             line = comment.at.line
             lines: tuple[int, ...]
             if comment.alone:
-                line += 1
-                while line <= source.lines and (line in comment_lines or not source.line(line).strip()):
-                    line += 1
-                lines = (line,)
+                assert followed_by is not None
+                lines = (followed_by(line),)
             else:
                 lines = (line, *sorted(first for first, last in items if last == line and first != line))
             found.append(Allowance(code, reason, comment.at, lines))

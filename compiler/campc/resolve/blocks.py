@@ -110,12 +110,10 @@ class BlockDecoder:
         except Fault as fault:
             broken.add(item.name)
             if fault.code is not None:
-                message = (
-                    f"{info.kind}.{item.name}: {fault.message}"
-                    if fault.code == "C204" and fault.message.startswith("this takes")
-                    else fault.message
-                )
-                self.faults.report(fault.code, fault.at, message, help=fault.help, fix=fault.fix, line_of=item.at)
+                whole = fault.code in ("C204", "C208") and fault.at == item.value.at
+                message = f"{info.kind}.{item.name}: {fault.message}" if whole else fault.message
+                help_ = fault.help or (f"as in {item.name} = {declared.shown_example}" if whole else None)
+                self.faults.report(fault.code, fault.at, message, help=help_, fix=fault.fix, line_of=item.at)
         except RecursionError:
             broken.add(item.name)
             self.faults.report(

@@ -8,8 +8,9 @@ from typing import Any
 
 from attrs import define, field
 
-from campc.resolve.evaluate import Lets, Value, combine, kind_of, magnitude
+from campc.resolve.evaluate import Lets
 from campc.resolve.faults import Fault, did_you_mean
+from campc.resolve.units import Value, combine, kind_of, magnitude
 from campc.schema.conditions import BUILTINS_FILE, BUILTINS_RUN, FUNCTIONS, Condition, Expression, MetricUse
 from campc.source import Span
 from campc.syntax import tree

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from attrs import field, frozen
 
@@ -64,9 +66,29 @@ def replace(at: Span, text: str, message: str | None = None) -> Fix:
     return Fix(message or f"write {text}", (Edit(at, text),))
 
 
+MOST_COMPARED = 20_000
+"""Looking for the nearest word takes time; a file with more unknown words than this has another trouble than spelling."""
+_guesses: ContextVar[list[int]] = ContextVar("guesses")
+
+
+@contextmanager
+def limited_guesses() -> Iterator[None]:
+    """Within this, no more than ``MOST_COMPARED`` pairs of words are compared."""
+    token = _guesses.set([MOST_COMPARED])
+    try:
+        yield
+    finally:
+        _guesses.reset(token)
+
+
 def did_you_mean(word: str, candidates: Iterable[str], at: Span) -> tuple[str | None, Fix | None]:
     """Help and fix for a misspelt word: the closest candidate; else the candidates, where they are few; else nothing."""
+    left = _guesses.get(None)
+    if left is not None and left[0] < 0:
+        return None, None
     known = sorted(set(candidates))
+    if left is not None:
+        left[0] -= len(known)
     guess = closest(word, known)
     if guess is not None:
         return f"did you mean {guess}?", replace(at, guess)

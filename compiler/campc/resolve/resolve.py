@@ -16,7 +16,7 @@ from campc.resolve.blocks import BlockDecoder, guess_kind
 from campc.resolve.conditions import Reader
 from campc.resolve.decode import Decoder
 from campc.resolve.evaluate import Lets
-from campc.resolve.faults import Faults, did_you_mean
+from campc.resolve.faults import Faults, did_you_mean, limited_guesses
 from campc.resolve.gather import Gathered, Load, gather
 from campc.resolve.inherit import inherit, report_cycles
 from campc.schema import BLOCKS, CLASSES, TIERS, Campaign, Checkpoint, Node, Run, Window
@@ -43,8 +43,9 @@ class Resolved:
 def resolve(root: tree.File, load: Load, *, catalog: bool = False) -> Resolved:
     """Resolve a root file. ``catalog``: it may be a file that others use, and needs no campaign."""
     faults = Faults()
-    gathered = gather(root, load, faults)
-    return _Resolver(root, gathered, faults, catalog).run()
+    with limited_guesses():
+        gathered = gather(root, load, faults)
+        return _Resolver(root, gathered, faults, catalog).run()
 
 
 @define
@@ -71,7 +72,9 @@ class _Resolver:
         local_zone, zone_name = self._zone(campaign_tree)
         lets = Lets(self.gathered.lets, self.faults, self.gathered.broken)
         reader = Reader(lets, self.names["run"])
-        decoder = Decoder(lets, {**self.names, "let": self.gathered.lets}, local_zone, zone_name, reader, self.gathered.broken)
+        decoder = Decoder(
+            lets, {**self.names, "let": self.gathered.lets}, local_zone, zone_name, reader, self.gathered.broken
+        )
         blocks = BlockDecoder(decoder, self.faults)
         self.groups = {kind: {} for kind in _GROUPS}
         lets.compute_all()

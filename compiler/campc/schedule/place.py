@@ -238,6 +238,10 @@ def critical(placed: Mapping[str, Placed]) -> set[str]:
     return found
 
 
+MOST_CONFLICTS = 16
+"""How many windows that it conflicts with are recorded of one window on one GPU."""
+
+
 def conflicts(placements: Mapping[str, Placement]) -> tuple[Conflict, ...]:
     """The pairs that hold a GPU at the same time, by the later one's start."""
     by_gpu: dict[Gpu, list[Placement]] = {}
@@ -247,12 +251,13 @@ def conflicts(placements: Mapping[str, Placement]) -> tuple[Conflict, ...]:
     pairs: dict[tuple[str, str], tuple[Placement, Placement, list[Gpu]]] = {}
     for gpu, items in by_gpu.items():
         items.sort(key=lambda p: (p.start, p.window.order))
-        open_: list[Placement] = []
-        for item in items:
-            open_ = [other for other in open_ if other.end > item.start]
-            for other in open_:
+        open_: list[tuple[Fraction, int, Placement]] = []
+        for place_, item in enumerate(items):
+            while open_ and open_[0][0] <= item.start:
+                heappop(open_)
+            for _, _, other in sorted(open_[:MOST_CONFLICTS], key=lambda entry: entry[1]):
                 pairs.setdefault((other.name, item.name), (other, item, []))[2].append(gpu)
-            open_.append(item)
+            heappush(open_, (item.end, place_, item))
     found = []
     for first, second, gpus in pairs.values():
         shared = first.interval & second.interval

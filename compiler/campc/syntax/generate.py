@@ -112,7 +112,7 @@ def build(grammar: str) -> Table:
         tuple(actions),
         tuple(gotos),
         tuple(lexed),
-        f"(?:{space})?+()(?:{'|'.join(patterns)}",
+        f"(?:{space})?()(?:{'|'.join(patterns)}",
         keywords,
         fixed,
     )

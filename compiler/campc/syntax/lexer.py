@@ -39,7 +39,7 @@ _ODD = (
     ("open_text", r'"""(?s:.)*+'),
     ("open_string", r'"[^\r\n]*+'),
     ("curly_string", r"[“”„«‟][^“”„«»‟\"\r\n]*+[“”»‟\"]"),
-    ("single_string", r"'(?:[^'\\\r\n]|\\[^\r\n])*+'"),
+    ("single_string", r"'[^'\\\r\n]*+(?:\\[^\r\n][^'\\\r\n]*+)*'"),
     ("strange_word", r"[^\W\d]\w*+"),
     ("strange_space", r"[\r\v\u0085\u00a0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u2060\u3000\ufeff]++"),
     ("logic", r"&&?|\|\|?|!"),

@@ -176,10 +176,16 @@ def checkpoints_do_not_fit(plan: Plan) -> Iterator[Diagnostic]:
         yield Diagnostic(
             "C518",
             head(at),
-            f"{needs}; {has}: {format_size(room - limit)} too little",
+            f"{needs}; {has}: {_about(room - limit)} too little",
             notes,
             help=f"{help_}, or give them more room",
         )
+
+
+def _about(size: Fraction) -> str:
+    """A difference of decimal and binary sizes, to three digits where it is exact in neither."""
+    said = format_size(size)
+    return said if len(said) < 12 else format_size(Fraction(float(f"{float(size):.3g}")))
 
 
 def _smallest_disk(spec: Spec, policy: Checkpoint, runs: list[Run]) -> Package | None:

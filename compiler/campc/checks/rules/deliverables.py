@@ -255,9 +255,10 @@ def nothing_essential_delivered(plan: Plan) -> Iterator[Diagnostic]:
         message = f"{listed(list(spec.deliverables)[:4])} {'comes' if len(spec.deliverables) == 1 else 'come'} from no essential window"
     else:
         message = "nothing is to be delivered"
-    runs = ", ".join(dict.fromkeys(essential)) or "RUN"
     notes = tuple(Note(d.head, f"comes from {', '.join(d.of)}") for d in list(spec.deliverables.values())[:3])
-    help_ = (
-        f'add deliverable NAME {{ of = [{runs}]; path = "…"; accept = bytes > 0 }}, of what an essential window runs'
-    )
+    if essential:
+        runs = ", ".join(dict.fromkeys(essential))
+        help_ = f'add deliverable NAME {{ of = [{runs}]; path = "…"; accept = bytes > 0 }}, of what an essential window runs'
+    else:
+        help_ = "put the windows that the answer needs into tier essential: none of them executes a run"
     yield Diagnostic("C606", campaign_line(spec), message, notes, help=help_)

@@ -120,11 +120,8 @@ def _what(policy: Checkpoint, row: CheckpointRow) -> str:
             )
     if row.overhead is not None and row.overhead > _MOST_OVERHEAD:
         share = f"{float(row.overhead) * 100:.1f}%"
-        parts.append(
-            f"writing takes {share} of the time"
-            if parts
-            else f"writing {policy.write} every {every} takes {share} of the time, and more than 10%"
-        )
+        rest = "" if parts else f": {policy.write} for each {every}, and 10% is the most that is worth it"
+        parts.append(f"writing takes {share} of the time{rest}")
     return "; ".join(parts)
 
 

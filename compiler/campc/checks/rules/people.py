@@ -95,6 +95,12 @@ def _covered(gap: Interval, placements: list[Placement]) -> Fraction:
 
 def _what_saves_it(plan: Plan, lot: str, gap: Interval, at_work: list[Placement]) -> str:
     """The ``starts`` by which the machine needn't wait, where there is one."""
+    following = next((p for p in plan.on_lot(lot) if p.start == gap.end), None)
+    if following is not None and following.fixed:
+        waits_for = [plan.placements[n].end for n in following.window.after if n in plan.placements]
+        earliest = max([gap.start, *waits_for])
+        if earliest < gap.end:
+            return f"{following.name} has a start of its own; it could stand at {moment(plan, earliest)}, or wherever it fits without `starts`"
     chain = [at_work[0]]
     while not chain[0].fixed:
         before = [plan.placements[n] for n in chain[0].window.after if n in plan.placements]
@@ -108,9 +114,6 @@ def _what_saves_it(plan: Plan, lot: str, gap: Interval, at_work: list[Placement]
         moved = [*chain, *at_work[1:]]
         starts = [f"starts = {Offset(Duration(p.start - gap.length))} in {p.name}" for p in moved]
         return f"write {listed(starts)}: {lot} then needn't wait, and {format_duration(gap.length)} of it are regained"
-    following = next((p for p in plan.on_lot(lot) if p.start == gap.end), None)
-    if following is not None and following.fixed and not set(following.window.after) & {p.name for p in at_work}:
-        return f"leave `starts` out of {following.name}, which needn't wait for {at_work[0].name}"
     return f"put windows on {lot} there that don't wait for {listed([p.name for p in at_work])}, or begin a second lot after it"
 
 

@@ -1,0 +1,234 @@
+"""State keeps its types and bits through a checkpoint, whatever it holds; the order of data is what was promised."""
+
+from __future__ import annotations
+
+import collections
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import torch
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from campc_harness import codec, rng, state
+from campc_harness.checkpoint import Checkpoints
+from campc_harness.context import Policy, by_hand
+from campc_harness.errors import Misconfigured, Unsaveable
+from campc_harness.memory import Buffers
+from campc_harness.order import Plan, seed_sample
+from campc_harness.ranks import Ranks
+from campc_harness.storage import LocalStorage
+
+SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.text(),
+    st.binary(max_size=20),
+    st.complex_numbers(),
+    st.sampled_from([torch.float32, torch.bfloat16, torch.device("cpu"), torch.Size([2, 3]), Path("a/b")]),
+)
+DTYPES = [torch.float32, torch.float64, torch.bfloat16, torch.int64, torch.uint8, torch.bool, torch.complex64]
+
+
+@st.composite
+def tensors(draw: st.DrawFn) -> torch.Tensor:
+    shape = draw(st.lists(st.integers(0, 4), max_size=3))
+    dtype = draw(st.sampled_from(DTYPES))
+    size = math.prod(shape) * torch.empty((), dtype=dtype).element_size()
+    raw = draw(st.binary(min_size=size, max_size=size))
+    if dtype is torch.bool:
+        raw = bytes(byte & 1 for byte in raw)
+    tensor = torch.frombuffer(bytearray(raw), dtype=dtype).reshape(shape) if size else torch.empty(shape, dtype=dtype)
+    return tensor.transpose(0, -1) if draw(st.booleans()) and tensor.dim() > 1 else tensor
+
+
+KEYS = st.one_of(st.text(), st.integers(), st.booleans(), st.none(), st.tuples(st.integers(), st.text()))
+STATES = st.recursive(
+    st.one_of(SCALARS, tensors()),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4),
+        st.lists(inner, max_size=4).map(tuple),
+        st.dictionaries(st.text(), inner, max_size=4),
+        st.dictionaries(KEYS, inner, max_size=4),
+        st.dictionaries(st.text(), inner, max_size=4).map(collections.OrderedDict),
+        st.lists(inner, max_size=3).map(lambda items: collections.deque(items, 5)),
+        st.frozensets(st.integers(), max_size=4),
+        st.sets(st.text(), max_size=4),
+    ),
+    max_leaves=12,
+)
+
+
+class Holder:
+    """Something with a state."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"value": self.value}
+
+    def load_state_dict(self, saved: dict[str, Any]) -> None:
+        self.value = saved["value"]
+
+
+def same(left: Any, right: Any) -> bool:
+    if isinstance(left, (collections.deque, dict)) and type(left) is not type(right):
+        return False
+    if isinstance(left, collections.deque):
+        return left.maxlen == right.maxlen and same(list(left), list(right))
+    if isinstance(left, dict):
+        if [(type(key), key) for key in left] != [(type(key), key) for key in right]:
+            return False
+        return all(same(item, right[key]) for key, item in left.items())
+    if isinstance(left, complex):
+        return type(right) is complex and repr(left) == repr(right)
+    return state.first_difference(left, right, "state") is None
+
+
+@settings(max_examples=150, deadline=None)
+@given(STATES)
+def test_any_state_comes_back(value: Any) -> None:
+    snapshot = state.stage({"value": value}, 1, {}, Buffers(pinned=False))
+    copies = [torch.empty(slot.shape, dtype=getattr(torch, slot.dtype)) for slot in snapshot.slots]
+    for slot, copy in zip(snapshot.slots, copies, strict=True):
+        if slot.bytes:
+            copy.copy_(slot.view(snapshot.buffer))
+    back = state.decode(json.loads(snapshot.tree), copies)
+    assert same(value, back["value"])
+
+
+def checkpoints(folder: Path, keep: int = 2) -> Checkpoints:
+    context = by_hand({}, seed=0, folder=folder, policy=Policy(keep=keep))
+    one = Checkpoints(LocalStorage(folder / "checkpoints"), context, Ranks(0, 1), lambda *_, **__: None)
+    one.claim()
+    return one
+
+
+def save(one: Checkpoints, value: Any, step: int) -> None:
+    one.submit(state.stage({"value": value}, step, {}, one.buffers))
+    one.wait()
+
+
+def test_steps_are_compared_as_numbers(tmp_path: Path) -> None:
+    one = checkpoints(tmp_path)
+    for step in (9_900, 10_000, 999_999_999, 1_000_000_000):
+        save(one, step, step)
+    restored = one.restore()
+    assert restored is not None and restored.state["value"] == 1_000_000_000
+    assert one.storage.committed() == ["step-1000000000", "step-999999999"]
+
+
+def test_numpy_state_comes_back(tmp_path: Path) -> None:
+    arrays = {"a": numpy.arange(6, dtype=">i4").reshape(2, 3), "b": numpy.float32(0.1), "c": numpy.zeros((0, 2))}
+    one = checkpoints(tmp_path)
+    save(one, arrays, 1)
+    restored = one.restore()
+    assert restored is not None
+    for name, array in arrays.items():
+        back = restored.state["value"][name]
+        assert type(back) is type(array) and back.dtype == array.dtype and back.tobytes() == array.tobytes()
+
+
+def test_shared_storage_is_stored_once() -> None:
+    encoder = codec.Encoder()
+    weight = torch.randn(8, 8)
+    encoder.encode({"a": weight, "b": weight, "c": weight[:4], "d": weight.t()}, "model")
+    assert len(encoder.leaves) == 3
+
+
+@pytest.mark.parametrize(
+    "value", [object(), lambda: 0, torch.eye(3).to_sparse(), torch.empty(3, device="meta"), numpy.array([object()])]
+)
+def test_what_is_not_kept_is_named(value: Any) -> None:
+    with pytest.raises(Unsaveable, match=r"^tracked\.deep\.1 "):
+        codec.Encoder().encode({"deep": [0, value]}, "tracked")
+
+
+def test_an_object_that_alters_its_state_is_found_out() -> None:
+    class Rounding(Holder):
+        def load_state_dict(self, saved: dict[str, Any]) -> None:
+            self.value = saved["value"].half().float()
+
+    tracked = state.Tracked()
+    tracked.add({"average": Rounding(torch.zeros(3))}, exact=True)
+    saved = {"average": {"value": torch.tensor([0.1, 0.2, 0.3])}}
+    with pytest.raises(Misconfigured, match=r"after loading, average\.value differs in \d of 12 bytes"):
+        state.load(tracked, saved)
+    inexact = state.Tracked()
+    inexact.add({"average": Rounding(torch.zeros(3))}, exact=False)
+    state.load(inexact, saved)
+
+
+def test_tracking_what_has_no_state() -> None:
+    with pytest.raises(Misconfigured, match="a list has no state_dict"):
+        state.Tracked().add({"losses": []}, exact=True)
+
+
+def test_generators_come_back() -> None:
+    import random
+
+    before = rng.capture()
+    drawn = (random.random(), torch.rand(2).tolist(), numpy.random.rand())
+    rng.restore(before)
+    assert (random.random(), torch.rand(2).tolist(), numpy.random.rand()) == drawn
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    size=st.integers(1, 60),
+    batch=st.integers(1, 7),
+    world=st.integers(1, 4),
+    seed=st.integers(0, 3),
+    drop=st.booleans(),
+)
+def test_an_epoch_takes_every_sample_once(size: int, batch: int, world: int, seed: int, drop: bool) -> None:
+    plan = Plan(seed, size, batch, world, drop_last=drop)
+    assume(plan.per_epoch())
+    taken: list[int] = []
+    for rank in range(world):
+        walk = plan.walk(0, 0, rank)
+        batches = [next(walk) for _ in range(plan.per_epoch())]
+        assert all(epoch == 0 for epoch, _, _ in batches)
+        assert all(0 < len(indices) <= batch for _, _, indices in batches)
+        taken += [index for _, _, indices in batches for index in indices]
+        assert next(walk)[0] == 1
+    extra = len(taken) - len(set(taken))
+    if drop:
+        assert extra == 0 and len(taken) == size - size % plan.stride
+    else:
+        assert set(taken) == set(range(size)) and extra < world
+
+
+@settings(max_examples=100, deadline=None)
+@given(size=st.integers(1, 40), batch=st.integers(1, 5), skip=st.integers(0, 30), epoch=st.integers(0, 2))
+def test_going_on_from_any_place_is_the_same_order(size: int, batch: int, skip: int, epoch: int) -> None:
+    plan = Plan(5, size, batch)
+    whole = plan.walk(epoch, 0, 0)
+    for _ in range(skip):
+        last = next(whole)
+    place = plan.after(last[0], last[1]) if skip else (epoch, 0)
+    again = plan.walk(*place, 0)
+    assert [next(whole) for _ in range(10)] == [next(again) for _ in range(10)]
+
+
+def test_orders_differ_between_epochs_and_seeds() -> None:
+    orders = {tuple(next(Plan(seed, 50, 50).walk(epoch, 0, 0))[2]) for seed in range(3) for epoch in range(3)}
+    assert len(orders) == 9
+
+
+def test_each_sample_has_random_numbers_of_its_own() -> None:
+    before = rng.capture()
+    drawn = set()
+    for place in ((0, 0), (0, 1), (1, 0)):
+        seed_sample(7, *place)
+        drawn.add(float(torch.rand(())))
+    seed_sample(7, 0, 1)
+    assert float(torch.rand(())) in drawn and len(drawn) == 3
+    rng.restore(before)
