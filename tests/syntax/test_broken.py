@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from campc.diagnostic import Diagnostic, Edit
+from campc.pipeline import compile_source
 from campc.source import Source
 from campc.syntax.parse import parse
 
@@ -37,6 +38,13 @@ def apply(text: str, edits: list[Edit]) -> str:
     for edit in sorted(edits, key=lambda e: (e.at.start, e.at.end), reverse=True):
         text = text[: edit.at.start] + edit.text + text[edit.at.end :]
     return text
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_no_other_error_follows_from_them(path: Path) -> None:
+    compiled = compile_source(read(path))
+    syntax = ("C101", "C102", "C103")
+    assert not [fault for fault in compiled.errors if fault.code not in syntax]
 
 
 def test_there_are_enough_of_them() -> None:

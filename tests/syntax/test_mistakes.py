@@ -3,9 +3,9 @@
 import pytest
 
 from campc.source import Source
-from campc.syntax import mistakes
-from campc.syntax.mistakes import MISTAKES, Recogniser
+from campc.syntax.mistakes import MISTAKES, Finding, Recogniser, table
 from campc.syntax.parse import parse
+from campc.syntax.situation import Situation
 
 EXAMPLES = [(recogniser, bad) for recogniser, examples in MISTAKES for bad in examples]
 
@@ -17,7 +17,7 @@ def test_example_is_known(recogniser: Recogniser, bad: str, monkeypatch: pytest.
     known = []
 
     def watch(one: Recogniser) -> Recogniser:
-        def watched(situation: mistakes.Situation) -> mistakes.Finding | None:
+        def watched(situation: Situation) -> Finding | None:
             finding = one(situation)
             if finding is not None:
                 known.append(one)
@@ -25,7 +25,7 @@ def test_example_is_known(recogniser: Recogniser, bad: str, monkeypatch: pytest.
 
         return watched
 
-    monkeypatch.setattr(mistakes, "MISTAKES", [(watch(one), examples) for one, examples in MISTAKES])
+    monkeypatch.setattr(table, "MISTAKES", [(watch(one), examples) for one, examples in MISTAKES])
     _, faults = parse(Source("x", bad))
     assert known[:1] == [recogniser]
     assert [fault.code for fault in faults] == ["C101"]

@@ -51,7 +51,8 @@ class BlockDecoder:
         if kind == "run" and ("variant_of" in places or "variant_of" in broken):
             missing = [a for a in missing if a.name != "script"]
         if block.broken:
-            broken.update(a.name for a in missing)
+            # What could not be read may have been any of them.
+            broken.update(word for word in info.attributes if word not in written)
             missing = []
         if missing:
             self._missing(block, kind, name, missing)

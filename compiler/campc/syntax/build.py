@@ -18,6 +18,7 @@ from campc.syntax.tree import (
     Attribute,
     Binary,
     Block,
+    BodyItem,
     Broken,
     Call,
     Entry,
@@ -40,6 +41,10 @@ from campc.values.quantities import Duration, Offset
 from campc.values.suggest import closest
 
 Parts: TypeAlias = list[Any]
+
+
+_MEANT = {"=": "==", "&": "and", "&&": "and", "|": "or", "||": "or"}
+"""Operators of other languages, reported where they stand, and what they are read as."""
 
 
 @frozen
@@ -188,31 +193,41 @@ class Builder:
 
     def on_block(self, parts: Parts) -> Block:
         head, opening, items, closing = parts
+        broken = head.broken or opening in self.lost or self.paired.is_added(closing)
+        return self.block(head, tuple(items), closing, broken)
+
+    def block(self, head: Head, items: tuple[BodyItem, ...], last: int, broken: bool) -> Block:
+        """The block of a head, up to the token ``last``."""
         label = None
         if head.label is not None:
-            text = self.word(head.label)
-            broken = head.broken or self.starts[head.label] in self.tokens.broken
-            if head.quoted:
-                read = self.on_string([head.label])
-                broken = broken or isinstance(read, Broken)
-                text = read.value if isinstance(read, Literal) and isinstance(read.value, str) else ""
-                if isinstance(read, Broken):
-                    text = ""
-            elif self.starts[head.label] in self.tokens.broken:
-                text = ""
-            label = Label(text, self.span(head.label), head.quoted) if text or not broken else None
-            head = evolve(head, broken=broken)
-        broken = head.broken or opening in self.lost or self.paired.is_added(closing)
-        last = head.label if head.label is not None else head.kind
+            text = self._label(head, head.label)
+            broken = broken or text is None
+            label = Label(text, self.span(head.label), head.quoted) if text is not None else None
+        end_of_head = head.label if head.label is not None else head.kind
         return Block(
             self.word(head.kind),
             self.span(head.kind),
             label,
-            tuple(items),
+            items,
+            self.between(head.kind, end_of_head),
             self.between(head.kind, last),
-            self.between(head.kind, closing),
             broken,
         )
+
+    def _label(self, head: Head, token: int) -> str | None:
+        """The name of a block, None where it could not be read."""
+        if self.starts[token] in self.tokens.broken:
+            return None
+        if not head.quoted:
+            return self.word(token)
+        read = self.on_string([token])
+        if not isinstance(read, Literal) or not isinstance(read.value, str):
+            return None
+        if head.broken and ("{" in read.value or "=" in read.value):
+            # The quote after the name was forgotten.
+            first = read.value.split()[0]
+            return first if first.isidentifier() else None
+        return read.value
 
     # -- expressions --------------------------------------------------------------------------------------------------
 
@@ -236,13 +251,19 @@ class Builder:
         at = Span(self.source, left.at.start, right.at.end)
         operator = self.word(token)
         return self._nested(
-            Binary("==" if operator == "=" else operator, left, right, at, self.span(token)), token, left, right
+            Binary(_MEANT.get(operator, operator), left, right, at, self.span(token)), token, left, right
         )
 
     def on_unary(self, parts: Parts) -> Any:
         token, operand = parts
         return self._nested(
-            Unary(self.word(token), operand, Span(self.source, self.starts[token], operand.at.end)), token, operand
+            Unary(
+                "not" if self.word(token) == "!" else self.word(token),
+                operand,
+                Span(self.source, self.starts[token], operand.at.end),
+            ),
+            token,
+            operand,
         )
 
     def on_is_so(self, parts: Parts) -> Any:

@@ -151,7 +151,13 @@ class _Odd:
                 self.found.cut_short = True
             case "open_string":
                 whole, end = end, self._without_closers(start, end)
-                self._report("C102", start, start + 1, "this string is never closed on its line", 'close it with "')
+                self._report(
+                    "C102",
+                    start,
+                    start + 1,
+                    "this string is never closed on its line",
+                    'close it with " on the line where it begins',
+                )
                 self._add(STRING, start, end)
                 self.found.broken.add(start)
                 return end if end < whole else -1

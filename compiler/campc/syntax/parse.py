@@ -44,5 +44,14 @@ def _parse(source: Source) -> tuple[File, tuple[Diagnostic, ...]]:
     items = parser.run()
     faults += parser.diagnostics
     faults += parser.build.diagnostics
+    faults = _without_echoes(faults)
     faults.sort(key=lambda fault: fault.order)
     return File(source, items, tuple(tokens.comments)), tuple(faults[:MOST_FAULTS])
+
+
+def _without_echoes(faults: list[Diagnostic]) -> list[Diagnostic]:
+    """Leaves out what stands before an odd quote on its line: where it is the last of them, an earlier one was forgotten."""
+    quotes = {fault.at.line: fault.at.start for fault in faults if fault.code == "C102" and fault.at.text == '"'}
+    if not quotes:
+        return faults
+    return [fault for fault in faults if fault.code != "C101" or fault.at.start >= quotes.get(fault.at.line, 0)]

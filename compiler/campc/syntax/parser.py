@@ -271,6 +271,8 @@ class Parser:
             if kinds[start + 1] in WORDS:
                 name = build.span(start + 1)
                 item = Let(name.text, name, Broken(build.between(start, last)), build.between(start, last))
+        elif kinds[start] in _NAMES and kinds[start + 1] == STRING and "{" in self.tokens.text(start + 1):
+            item = build.block(Head(start, start + 1, quoted=True, broken=True), (), last, broken=True)
         elif kinds[start] == USE:
             item = Use(None, build.between(start, last), build.between(start, last))
         elif kinds[start] in _NAMES and (around >= 0 or kinds[start + 1] == EQUALS):

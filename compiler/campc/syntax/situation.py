@@ -17,6 +17,7 @@ from campc.syntax.automaton import (
     END,
     END_OF_FILE,
     KEYWORDS,
+    LET,
     LITERAL,
     MAP_CLOSE,
     MAP_OPEN,
@@ -24,6 +25,7 @@ from campc.syntax.automaton import (
     PAREN_OPEN,
     STRING,
     TERMINALS,
+    USE,
     WORD,
 )
 
@@ -148,7 +150,7 @@ def found(situation: Situation) -> str:
 
 _VALUE = frozenset({"STRING", "LITERAL", "TRUE", "FALSE"})
 _GROUPS = (
-    (frozenset({"USE", "LET", "WORD", "END"}), "an attribute or a block", frozenset({"WORD", "END"})),
+    (frozenset({"USE", "LET", "WORD", "END"}), "an attribute, a block", frozenset({"WORD", "END"})),
     (_VALUE, "a value", frozenset({"WORD", "DOTTED", "STRING", "LITERAL"})),
     (frozenset({"PLUS", "TIMES"}), "an operator", frozenset[str]()),
 )
@@ -174,7 +176,7 @@ def expected(parser: Parser) -> str:
     parts: list[str] = []
     for needed, words, covered in _GROUPS:
         if accepted >= needed:
-            parts.append(words)
+            parts += words.split(", ")
             accepted -= covered
             if needed is _VALUE or "USE" in needed:
                 break
@@ -184,3 +186,27 @@ def expected(parser: Parser) -> str:
     if not parts:
         return "nothing"
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} or {parts[-1]}"
+
+
+def advice(situation: Situation) -> str:
+    """What to write, where the mistake is none that is known."""
+    parser, start = situation.parser, situation.start
+    first = parser.build.word(start) if start < situation.index else ""
+    if situation.index == start:
+        return "an attribute is written name = value, a block kind name { … }"
+    if parser.accepts(LITERAL):
+        return "a value is text in quotes, a number with its unit, a name, a list in [ ] or a map in { }"
+    if situation.kinds[start] == USE and start < situation.index:
+        return 'another file is brought in with use "path"'
+    if situation.kinds[start] == LET and start < situation.index:
+        return "a value is named with let name = value"
+    if parser.accepts(BRACE_OPEN):
+        head = " ".join(parser.build.between(start, situation.index - 1).text.split())
+        return f"an attribute is written {first} = value, a block {head if ' ' in head else f'{first} name'} {{ … }}"
+    if situation.open_value >= 0:
+        if situation.kinds[situation.open_value] == MAP_OPEN:
+            return "a map is written { name = value, name = value }"
+        return "values in brackets stand apart by commas, and the bracket is closed after the last"
+    if parser.accepts(END):
+        return "the value ends here: what follows stands on a new line, or after ;"
+    return "an attribute is written name = value, a block kind name { … }"

@@ -113,8 +113,8 @@ def _split_per(text: str) -> tuple[str, str, str]:
 def _read_rate(text: str, left: str, per: str, right: str) -> Written | NotAValue:
     if not right:
         return NotAValue(f"{text} does not say per what time", help="write, for example, 1 per 24h or 2.49 USD per h")
-    between = "/" if per == "/" else " per "
     amount = read_literal(left)
+    between = "/" if per == "/" and not isinstance(amount, Money) else " per "
     time = Duration(Fraction(TIME_UNITS[right])) if right in TIME_UNITS else _read_time(right)
     if isinstance(amount, NotAValue):
         meant = right if isinstance(time, Duration) else time
@@ -213,6 +213,11 @@ def _unknown_unit(text: str, number: str, unit: str) -> NotAValue:
         return NotAValue(f"{unit} is not a unit", f"{number} steps", help="training is counted in steps")
     if unit.lower() in ("percent", "pct"):
         return NotAValue(f"{unit} is not a unit", f"{number}%")
+    named = {"dollar": "USD", "euro": "EUR", "pound": "GBP", "yen": "JPY", "franc": "CHF"}.get(
+        unit.lower().removesuffix("s")
+    )
+    if named:
+        return NotAValue(f"{unit} is not a currency code", f"{number} {named}")
     if unit.isupper() and len(unit) >= 3:
         near = closest(unit, DECIMALS)
         return NotAValue(
@@ -236,6 +241,12 @@ def _read_odd(text: str) -> NotAValue:
     if symbol and (symbol[1] or symbol[3]):
         currency = _SYMBOLS[symbol[1] or symbol[3]]
         return NotAValue("money is written with the currency's three letters", f"{symbol[2]} {currency}")
+    gpus = re.fullmatch(r"([0-9]+):([0-9]+)", text)
+    if gpus and len(gpus[2]) == 1:
+        return NotAValue(f"{text} is not a value", f"{gpus[1]}..{gpus[2]}", help="both ends of a range are included")
+    half = re.fullmatch(r"([0-9]+)h([0-5]?[0-9])", text)
+    if half:
+        return NotAValue(f"{text} is not a time", f"{text}min")
     if re.fullmatch(r"[0-9]{1,2}:[0-9]{2}(:[0-9]{2})?", text):
         return NotAValue(f"{text} is a time without its date", help=f"write the day as well: 2026-12-01 {text:0>5}")
     day = re.fullmatch(r"([0-9]{1,2})\.([0-9]{1,2})\.([0-9]{4})", text)
