@@ -40,11 +40,14 @@ def site() -> Iterator[Site]:
 class Job:
     """A bundle that is submitted, and what Slurm and its ledger say of it."""
 
-    def __init__(self, site: Site, folder: Path, *, script: str = TRAINER, **params: Any) -> None:
+    def __init__(self, site: Site, folder: Path, *, script: str = TRAINER, nodes: int = 1, **params: Any) -> None:
         self.site = site
         folder.mkdir(parents=True)
         given = ", ".join(f"{name} = {json.dumps(value)}" for name, value in {"steps": 40, **params}.items())
         text = (SPECS / "small.campaign").read_text().replace("{ steps = 40 }", f"{{ {given} }}")
+        if nodes > 1:
+            text = text.replace('gpu = "Any"', f'gpu = "Any"; gpus = {nodes}; nodes = {nodes}')
+            text = text.replace("seed = 1;", f"seed = 1; gpus = {nodes};")
         files = {"small.campaign": text, "train.py": script}
         self.root = build(write(folder, "small.campaign", files), folder / "bundle")
         self.pace(SLOW)
@@ -189,6 +192,19 @@ def test_who_cancels_or_stops_it_is_not_defied(site: Site, tmp_path: Path) -> No
     site.command("./launch.sh", "stop", "--cpu", cwd=job.root, environment={"CAMPC_PYTHON": sys.executable})
     assert job.until_left() == ("77:0", "0"), job.said
     assert site.jobs()[-1] == job.number
+
+
+def test_two_nodes_leave_together_and_go_on_together(site: Site, tmp_path: Path) -> None:
+    job = Job(site, tmp_path / "spec", nodes=2).submit("--partition=pair")
+    job.until_training()
+    assert job.until_state("RUNNING")["NumNodes"] == "2"
+    site.command("scancel", "--batch", "--signal=USR1", job.number)
+    job.pace(FAST)
+    site.now(job.number)
+    assert job.until_state("COMPLETED", "FAILED")["ExitCode"] == "0:0", job.said
+    assert len(job.records("interrupted")) == len(job.records("done")) == 1
+    assert [record["step"] > 0 for record in job.records("resume")] == [False, True]
+    assert {record["ranks"] for record in job.records("start")} == {2}
 
 
 def test_what_a_rule_stopped_is_not_tried_again(site: Site, tmp_path: Path) -> None:
