@@ -39,6 +39,9 @@ from campc.values.literals import NotAValue, Written, read_literal, read_string
 from campc.values.quantities import Duration, Offset
 from campc.values.suggest import closest
 
+_MEANT = {"=": "==", "&&": "and", "&": "and", "||": "or", "|": "or", "!": "not"}
+"""Operators of other languages, which were told as faults, and what they are read as."""
+
 Parts: TypeAlias = list[Any]
 
 
@@ -236,13 +239,19 @@ class Builder:
         at = Span(self.source, left.at.start, right.at.end)
         operator = self.word(token)
         return self._nested(
-            Binary("==" if operator == "=" else operator, left, right, at, self.span(token)), token, left, right
+            Binary(_MEANT.get(operator, operator), left, right, at, self.span(token)), token, left, right
         )
 
     def on_unary(self, parts: Parts) -> Any:
         token, operand = parts
         return self._nested(
-            Unary(self.word(token), operand, Span(self.source, self.starts[token], operand.at.end)), token, operand
+            Unary(
+                _MEANT.get(self.word(token), self.word(token)),
+                operand,
+                Span(self.source, self.starts[token], operand.at.end),
+            ),
+            token,
+            operand,
         )
 
     def on_is_so(self, parts: Parts) -> Any:
