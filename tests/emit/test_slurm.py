@@ -194,6 +194,34 @@ def test_who_cancels_or_stops_it_is_not_defied(site: Site, tmp_path: Path) -> No
     assert site.jobs()[-1] == job.number
 
 
+def test_slurm_itself_signals_before_the_time_limit(site: Site, tmp_path: Path) -> None:
+    job = Job(site, tmp_path / "spec")
+    job.pace("1.5")
+    job.submit("--time=3", "--signal=B:USR1@170")
+    assert job.until_left()[1] == "1", job.said
+    job.pace(FAST)
+    site.now(job.number)
+    assert job.until_state("COMPLETED", "FAILED")["ExitCode"] == "0:0", job.said
+    # Slurm looks at its limits twice a minute: this may be before anything was launched.
+    assert {record["reason"] for record in job.records("interrupted")} <= {"asked by SIGUSR1"}
+    assert "started again (1 of at most 20)" in job.said
+
+
+def test_a_signal_before_the_launcher_can_catch_it_does_not_end_the_lot(site: Site, tmp_path: Path) -> None:
+    """A Python that takes its time to start, and says when it is asked to."""
+    job = Job(site, tmp_path / "spec")
+    python = write(
+        tmp_path, "python", {"python": f'#!/bin/sh\ntouch {tmp_path}/asked\nsleep 2\nexec {sys.executable} "$@"\n'}
+    )
+    python.chmod(0o755)
+    job.submit(CAMPC_PYTHON=str(python))
+    site.until((tmp_path / "asked").exists, PATIENCE_S, "a start")
+    site.command("scancel", "--batch", "--signal=USR1", job.number)
+    assert job.until_left()[1] == "1", job.said
+    assert not job.records("launch")
+    site.command("scancel", job.number)
+
+
 def test_two_nodes_leave_together_and_go_on_together(site: Site, tmp_path: Path) -> None:
     job = Job(site, tmp_path / "spec", nodes=2).submit("--partition=pair")
     job.until_training()
