@@ -48,7 +48,11 @@ say "Installing the pinned requirements into .venv (PyTorch is the large one)"
 .venv/bin/python -c 'import weasyprint' >/dev/null 2>&1 || bring "${PANGO[@]}"
 .venv/bin/python -c 'import weasyprint' >/dev/null || { say "WeasyPrint does not load: see above."; exit 1; }
 
-# The tests of Slurm start one of their own; without it they skip, and say why. CI brings it.
-if [ -n "${CI:-}" ] && [ "$(id -u)" = 0 ] && ! PATH="$PATH:/usr/sbin" command -v slurmctld >/dev/null; then
-  (bring slurm-wlm munge) || say "No Slurm: its tests will skip."
+# What only some tests need: without it they skip, and say why. CI brings it.
+if [ -n "${CI:-}" ] && [ "$(id -u)" = 0 ]; then
+  PATH="$PATH:/usr/sbin" command -v slurmctld >/dev/null || (bring slurm-wlm munge) || say "No Slurm: its tests will skip."
+  command -v chromium >/dev/null || (bring chromium) || say "No Chromium: the tests in a browser will skip."
+  if command -v npm >/dev/null; then
+    npm ci --prefix tests/reports --ignore-scripts --no-audit --no-fund --silent || say "No axe, no validator: their tests will skip."
+  fi
 fi

@@ -9,6 +9,7 @@ from campc_harness.gates import TIERS, drops, gated, spread
 from campc_harness.plan import Plan, Window
 from campc_harness.progress import Progress
 
+_TRAINS = ("pilot", "train", "rerun")
 _HAND_KINDS = ("setup", "stage", "infer", "evaluate", "review", "prepare", "other", "rerun", "train", "pilot")
 
 
@@ -20,14 +21,19 @@ class Skip:
     reason: str
 
 
-def by_hand(window: Window) -> bool:
+def by_hand(plan: Plan, window: Window) -> bool:
     """Whether the launcher has nothing to run for it: it is only recorded, as done by hand."""
-    return not window.run and not window.command and window.kind in _HAND_KINDS
+    return not window.command and window.kind in _HAND_KINDS and not runs_script(plan, window)
 
 
-def runs_script(window: Window) -> bool:
-    """Whether the launcher runs a run's script for it."""
-    return bool(window.run) and (window.kind in ("pilot", "train", "rerun") or not window.command)
+def runs_script(plan: Plan, window: Window) -> bool:
+    """Whether the launcher runs a run's script for it.
+
+    A window that trains does; another one (`infer`, say) where it names a run that no window trains, and no command.
+    """
+    if not window.run or window.kind in _TRAINS:
+        return bool(window.run)
+    return not window.command and not any(other.run == window.run and other.kind in _TRAINS for other in plan.windows)
 
 
 def given_up(plan: Plan, progress: Progress) -> dict[str, Skip]:
@@ -106,7 +112,7 @@ def fitting(
     removed: dict[str, str] = {}
     while True:
         kept = [window for window in pending if window.name not in removed]
-        total = _span(plan, lot, kept, busy, needs)
+        total = span(plan, lot, kept, busy, needs)
         loose = [window for window in kept if not window.brings_home]
         if total <= left or not loose:
             return removed
@@ -129,7 +135,8 @@ def hours(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def _span(plan: Plan, lot: str, windows: list[Window], busy: Mapping[str, float], needs: Mapping[str, float]) -> float:
+def span(plan: Plan, lot: str, windows: list[Window], busy: Mapping[str, float], needs: Mapping[str, float]) -> float:
+    """Seconds until all of `windows` are over, each GPU in its order, what comes home at the end."""
     free: dict[int, float] = {}
     ends: dict[str, float] = {}
     for name, seconds in busy.items():

@@ -256,7 +256,8 @@ def _look(bundle: Bundle, only_problems: bool) -> bool:
     texts = [f"{finding.what}: {finding.do}" for finding in findings if finding.level != "ok"]
     _ledger(bundle).append("preflight", reason="failed" if errors else "passed", findings=texts)
     if not only_problems:
-        print(f"{len(errors)} errors, {sum(f.level == 'warning' for f in findings)} warnings")
+        warnings = sum(finding.level == "warning" for finding in findings)
+        print(f"{len(errors)} error{'s'[: len(errors) != 1]}, {warnings} warning{'s'[: warnings != 1]}")
     return not errors
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
@@ -30,21 +31,22 @@ def deliver(source: Path, to: str, name: str) -> str:
     """
     if "://" in to and not to.startswith("file://"):
         return _deliver_url(source, f"{to.rstrip('/')}/{name}")
-    folder = Path(to.removeprefix("file://"))
-    target = folder / name
+    target = Path(to.removeprefix("file://")) / name
+    temporary = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = target.with_name(f".{target.name}.{os.getpid()}")
         with open(source, "rb") as reader, open(temporary, "wb") as writer:
             shutil.copyfileobj(reader, writer, 1 << 20)
             writer.flush()
             os.fsync(writer.fileno())
         if sha256(temporary) != sha256(source):
-            temporary.unlink()
             raise CopyError(f"what was written to {target} differs from the source: is the disk sound?")
         os.replace(temporary, target)
     except OSError as error:
         raise CopyError(f"can't write to {to} ({error.strerror}): free room there, or give another `to`") from error
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
     return str(target)
 
 

@@ -52,10 +52,10 @@ class Horizon:
 
     def needs(self, window: Window) -> float:
         """Seconds that a window will still take, as likely, less what its run has done already."""
-        if agenda.by_hand(window):
+        if agenda.by_hand(self._plan, window):
             return 0.0
         likely = float(window.takes.likely_s)
-        if not agenda.runs_script(window):
+        if not agenda.runs_script(self._plan, window):
             return likely
         steps = window.limit_steps or (self._plan.run(window.run or "").steps)
         if not steps:

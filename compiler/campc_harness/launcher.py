@@ -228,7 +228,7 @@ class Launcher:
         if not ready and not running:
             self._unblock(unfit)
         for window in ready:
-            if agenda.by_hand(window):
+            if agenda.by_hand(self.plan, window):
                 self.ledger.append("window", window=window.name, state="recorded", reason="by hand", by="launcher")
                 self._say(f"{window.name}: has no command, taken as done by hand")
             else:

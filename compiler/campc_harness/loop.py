@@ -64,6 +64,10 @@ class Loop:
         """What a rehearsal records of the step just ended."""
         return {}
 
+    def restored(self) -> None:
+        """The tracked objects have their state: what a rehearsal records then."""
+        self._session.rehearsal.restored(self._session, self)
+
     def flush(self) -> None:
         """Make the state of this boundary durable."""
         self._session.flush(self.step)

@@ -20,6 +20,7 @@ from campc_harness.redact import Redactor
 
 _LOG_TAIL = 4 << 20
 _TEXT_LIMIT = 64 << 20
+_LINK_FROM = 256 << 20
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,8 @@ def pack(bundle: Bundle) -> Packed:
     Raises:
         OSError: no room, or no right to write.
     """
+    _sweep(bundle.root)
     fresh = bundle.root / f".package-{os.getpid()}"
-    shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir()
     redactor = bundle.redactor()
     remarks: list[str] = []
@@ -137,7 +138,7 @@ def _take(source: Path, target: Path, redactor: Redactor, tail: bool) -> str | N
         if source.name == "ledger.jsonl":
             data = source.read_bytes()
             target.write_bytes(data[: data.rfind(b"\n") + 1])
-        else:
+        elif size < _LINK_FROM or not _linked(source, target):
             shutil.copyfile(source, target)
         return None
     data = source.read_bytes() if size <= _TEXT_LIMIT else b"\0"
@@ -145,6 +146,28 @@ def _take(source: Path, target: Path, redactor: Redactor, tail: bool) -> str | N
         return "left out: it holds the value of a secret"
     target.write_bytes(redactor.data(data))
     return "the value of a secret was taken out"
+
+
+def _linked(source: Path, target: Path) -> bool:
+    """Whether a large file that nobody writes any more could be linked instead of copied."""
+    if "outputs" not in source.parts:
+        return False
+    try:
+        os.link(source, target)
+    except OSError:
+        return False
+    return True
+
+
+def _sweep(root: Path) -> None:
+    """Remove what a pack that was killed left behind."""
+    for path in root.glob(".package-*"):
+        words = path.name.removesuffix(".tar.gz").split("-")
+        if words[-1].isdigit() and not Path(f"/proc/{words[-1]}").exists():
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
 
 
 def _holds_secret(source: Path, redactor: Redactor) -> bool:

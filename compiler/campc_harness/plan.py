@@ -162,6 +162,7 @@ class RunPlan:
     params: Tree = dataclasses.field(default_factory=dict)
     corpus: str | None = None
     steps: int | None = None
+    variant_of: str | None = None
     from_: str | None = None
     recover: str = "resume"
     memory_bytes: int | None = None

@@ -87,10 +87,10 @@ def _gpus(bundle: Bundle) -> Iterator[Finding]:
     if bundle.cpu:
         yield Finding("ok", "runs on CPUs, as --cpu says")
         return
-    found = gpu.gpus()
+    found = gpu.gpus() or gpu.gpus_by_torch()
     if len(found) < each:
-        have = f"{len(found)} NVIDIA GPUs are" if found else "no NVIDIA GPU is"
-        yield Finding("error", f"{have} visible, {each} were ordered", "ask the vendor, or give --cpu to run without")
+        have = "no GPU" if not found else f"{len(found)} GPU{'s'[: len(found) != 1]}"
+        yield Finding("error", f"{have} visible, ordered: {each}", "ask the vendor, or give --cpu to run without")
         return
     yield Finding("ok", f"{len(found)} × {found[0].name}")
     for index, item in enumerate(found[:each]):

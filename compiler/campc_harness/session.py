@@ -137,7 +137,7 @@ class Session:
             self.reporter.send("resume", step=loop.step, restore_s=seconds, **{"from": restored.name})
             del restored
         self.reporter.step = loop.step
-        self.rehearsal.restored(self, loop)
+        loop.restored()
         self._saved_at = time.monotonic()
         self.arm()
         self.enter(TRAIN)
@@ -190,6 +190,26 @@ class Session:
     def boundary(self, loop: Loop) -> None:
         """Called when a step has ended, before the next begins: where an attempt stops so that it can go on."""
         step = loop.step
+        asked, save = self.judge(loop)
+        if step >= loop.total or self.finished is not None:
+            return  # the loop's end saves
+        if asked:
+            self.flush(step)
+            self.leave()
+        if save:
+            self.save(step)
+        elif self.evaluations.due(step + 1) and not self.rehearsal.active and self._saved_step != step:
+            # The next step evaluates. Cut short, it is begun again from here, so that all that the evaluation does,
+            # to a schedule or to counters, is done once and in its place.
+            self.staged = self.snapshot()
+
+    def judge(self, loop: Loop) -> tuple[bool, bool]:
+        """What all ranks agree on after a step: whether the attempt was asked to end, and whether a save is due.
+
+        Raises:
+            Stopped: a rule holds, or there is no room for checkpoints.
+        """
+        step = loop.step
         self._steps_here += 1
         if self._first_step_at is None:
             self._first_step_at = time.monotonic()
@@ -203,17 +223,7 @@ class Session:
         asked, save, stop = self._agree(loop, self.latch.set, self._save_due(step, loop), fired is not None)
         if stop:
             raise as_stop(fired or Fired("a stop rule", "it fired on another rank", ""), step)
-        if step >= loop.total or self.finished is not None:
-            return  # the loop's end saves
-        if asked:
-            self.flush(step)
-            self.leave()
-        if save:
-            self._save(step)
-        elif self.evaluations.due(step + 1) and not self.rehearsal.active and self._saved_step != step:
-            # The next step evaluates. Cut short, it is begun again from here, so that all that the evaluation does,
-            # to a schedule or to counters, is done once and in its place.
-            self.staged = self.snapshot()
+        return asked, save
 
     def _agree(self, loop: Loop, asked: bool, save: bool, stop: bool) -> list[bool]:
         if self.context.world == 1 or not loop.lockstep:
@@ -260,7 +270,8 @@ class Session:
         }
         return state.stage(whole, step, facts, self.checkpoints.buffers)
 
-    def _save(self, step: int) -> None:
+    def save(self, step: int) -> None:
+        """Stage the state of this boundary and hand it to the writer."""
         self.save_asked = False
         snapshot = self.snapshot()
         self._best_here = None
@@ -273,7 +284,7 @@ class Session:
         before, self.phase = self.phase, SAVE
         self.reporter.phase = SAVE
         if self._saved_step != step:
-            self._save(step)
+            self.save(step)
         self.settle_writer()
         self.phase = self.reporter.phase = before
 

@@ -73,28 +73,34 @@ def status(bundle: Bundle) -> Status:
 
 
 def project(bundle: Bundle, progress: Progress, live: dict[str, object]) -> Projection | None:
-    """When what remains will be over, run after run as on one GPU; windows that were measured count as measured."""
+    """When what remains will be over: measured runs and their variants at the step time observed, others as planned."""
     if progress.first is None:
         return None
     skipped = agenda.given_up(bundle.plan, progress)
     pace = observed_pace(bundle, progress)
-    total, measured = 0.0, 0
+    needs: dict[str, float] = {}
+    measured = 0
     for window in bundle.windows:
-        state = progress.window(window.name)
-        if state.over or window.name in skipped or agenda.by_hand(window):
-            continue
-        seconds, known = _remaining(bundle, progress, window, pace)
-        measured += known
-        total += seconds
+        if (
+            not progress.window(window.name).over
+            and window.name not in skipped
+            and not agenda.by_hand(bundle.plan, window)
+        ):
+            needs[window.name], known = _remaining(bundle, progress, window, pace)
+            measured += known
+    windows = [window for window in bundle.windows if window.name in needs]
+    total = agenda.span(bundle.plan, bundle.lot.name, windows, {}, needs)
     left = live.get("left_s")
+    seconds = float(left) if isinstance(left, (int, float)) else Horizon(bundle, lambda: progress).left()
     basis = f"{measured} windows at the step time observed, the others as planned" if measured else "as planned"
-    return Projection(
-        total, float(left) if isinstance(left, (int, float)) else Horizon(bundle, lambda: progress).left(), basis
-    )
+    return Projection(total, seconds, basis)
 
 
 def observed_pace(bundle: Bundle, progress: Progress) -> dict[str, float]:
-    """Observed seconds a step, by run: between the first and the last record of a step in its newest attempt."""
+    """Observed seconds a step, by run: between the first and the last record of a step in its newest attempt.
+
+    A run that wasn't measured yet goes by the one that it is a variant of.
+    """
     pace: dict[str, float] = {}
     for window in bundle.plan.windows:
         for run_id in window.run_ids:
@@ -105,6 +111,13 @@ def observed_pace(bundle: Bundle, progress: Progress) -> dict[str, float]:
             points = [item for item in points if state.attempts and item[0] >= state.attempts[-1].began]
             if len(points) > 1 and points[-1][1] > points[0][1]:
                 pace[window.run] = (points[-1][0] - points[0][0]) / (points[-1][1] - points[0][1])
+    for run in bundle.plan.runs:
+        known, seen = run, {run.name}
+        while known.name not in pace and known.variant_of and known.variant_of not in seen:
+            seen.add(known.variant_of)
+            known = bundle.plan.run(known.variant_of)
+        if known.name in pace:
+            pace.setdefault(run.name, pace[known.name])
     return pace
 
 
@@ -174,7 +187,7 @@ def _row(bundle: Bundle, progress: Progress, window: Window, current: dict[str, 
 
 
 def _progress(bundle: Bundle, progress: Progress, window: Window, task: dict[str, object]) -> str:
-    if not window.run or not agenda.runs_script(window):
+    if not window.run or not agenda.runs_script(bundle.plan, window):
         return ""
     total = window.limit_steps or bundle.plan.run(window.run).steps
     begun = [state for run_id in window.run_ids if (state := progress.runs.get((run_id, window.name))) is not None]
@@ -227,7 +240,7 @@ def _lines(bundle: Bundle, progress: Progress, live: dict[str, object]) -> list[
 
 def _remaining(bundle: Bundle, progress: Progress, window: Window, pace: dict[str, float]) -> tuple[float, bool]:
     steps = window.limit_steps or (bundle.plan.run(window.run).steps if window.run else None)
-    if not steps or not window.run or window.run not in pace or not agenda.runs_script(window):
+    if not steps or not window.run or window.run not in pace or not agenda.runs_script(bundle.plan, window):
         return float(window.takes.likely_s), False
     todo = 0
     for run_id in window.run_ids:

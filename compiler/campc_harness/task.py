@@ -64,7 +64,7 @@ class Task:
         self.recorder: Recorder | None = None
         self.identity: Identity | None = None
         self._host = host
-        self._script = agenda.runs_script(window)
+        self._script = agenda.runs_script(host.bundle.plan, window)
         self._attempt: Attempt | None = None
         self._resume_at = 0.0
         self._ending: Ending | None = None

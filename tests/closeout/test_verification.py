@@ -84,6 +84,19 @@ def test_outputs_without_an_end_in_the_record_are_no_result(tmp_path: Path) -> N
     assert reason == "its run has no end in the record"
 
 
+def test_a_run_that_was_started_with_another_configuration(tmp_path: Path) -> None:
+    scene = positive()
+    for line in scene.lines:
+        if line["event"] == "start" and line["window"] == "control":
+            line["config_sha256"] = "1" * 64
+    assert verified(scene, tmp_path).accepted
+    for line in scene.lines:
+        if line["event"] == "start" and line["window"] == "control":
+            line["config_sha256"] = "e" * 64
+    (reason,) = verified(scene, tmp_path / "2").reasons
+    assert reason == "its run was started with another configuration (eeeeeeeeeeee…) than the plan's (111111111111…)"
+
+
 def test_a_pilot_s_outputs_are_not_the_run_s(tmp_path: Path) -> None:
     scene = positive()
     for name in ("predictions.csv", "model.bin"):

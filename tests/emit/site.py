@@ -1,4 +1,4 @@
-"""A Slurm of one node on loopback: its own ports, folders and keys; started by a test, stopped after it."""
+"""A Slurm on loopback: its own ports, folders and keys; started by a test, stopped after it. Both its nodes are this machine."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-NODE = "node0"
+NODES = ("node0", "node1")
 # A machine that is busy with other tests starts a Python slowly.
 PATIENCE_S = 150.0
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "scontrol", "squeue", "scancel")
 
-# Queues on one node: what runs in `requeues`, `cancels` or `warns` gives way at once to what is submitted to `urgent`;
+# `pair` has both nodes, the others one: what runs in `requeues`, `cancels` or `warns` gives way at once to what is submitted to `urgent`;
 # `warns` leaves it a while and says so first.
 CONFIGURATION = """\
 ClusterName=campc
@@ -29,13 +29,12 @@ AuthType=auth/munge
 CredType=cred/munge
 AuthInfo=socket={root}/munge/socket
 SlurmctldPort={controller_port}
-SlurmdPort={node_port}
 StateSaveLocation={root}/state
-SlurmdSpoolDir={root}/spool
+SlurmdSpoolDir={root}/spool-%n
 SlurmctldPidFile={root}/slurmctld.pid
-SlurmdPidFile={root}/slurmd.pid
+SlurmdPidFile={root}/slurmd-%n.pid
 SlurmctldLogFile={root}/slurmctld.log
-SlurmdLogFile={root}/slurmd.log
+SlurmdLogFile={root}/slurmd-%n.log
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 MpiDefault=none
@@ -55,12 +54,15 @@ KillWait=20
 MessageTimeout=20
 MinJobAge=600
 GresTypes=gpu
-NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 CPUs=2 RealMemory=65536 Gres=gpu:1 State=UNKNOWN
-PartitionName=plain Nodes={node} Default=YES MaxTime=UNLIMITED PriorityTier=1 PreemptMode=OFF State=UP
-PartitionName=requeues Nodes={node} MaxTime=UNLIMITED PriorityTier=1 PreemptMode=REQUEUE State=UP
-PartitionName=cancels Nodes={node} MaxTime=UNLIMITED PriorityTier=1 PreemptMode=CANCEL State=UP
-PartitionName=warns Nodes={node} MaxTime=UNLIMITED PriorityTier=1 PreemptMode=CANCEL GraceTime=30 State=UP
-PartitionName=urgent Nodes={node} MaxTime=UNLIMITED PriorityTier=10 PreemptMode=OFF State=UP
+NodeName=DEFAULT CPUs=2 RealMemory=65536 Gres=gpu:1 State=UNKNOWN
+NodeName=node0 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[0]}
+NodeName=node1 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[1]}
+PartitionName=plain Nodes=node0 Default=YES MaxTime=UNLIMITED PriorityTier=1 PreemptMode=OFF State=UP
+PartitionName=requeues Nodes=node0 MaxTime=UNLIMITED PriorityTier=1 PreemptMode=REQUEUE State=UP
+PartitionName=cancels Nodes=node0 MaxTime=UNLIMITED PriorityTier=1 PreemptMode=CANCEL State=UP
+PartitionName=warns Nodes=node0 MaxTime=UNLIMITED PriorityTier=1 PreemptMode=CANCEL GraceTime=30 State=UP
+PartitionName=pair Nodes=node[0-1] MaxTime=UNLIMITED PriorityTier=1 PreemptMode=OFF State=UP
+PartitionName=urgent Nodes=node0 MaxTime=UNLIMITED PriorityTier=10 PreemptMode=OFF State=UP
 """
 
 
@@ -107,15 +109,17 @@ class Site:
 
     def _slurm(self) -> None:
         host = platform.node().split(".")[0]
-        controller, node = _free_ports(2)
-        text = CONFIGURATION.format(host=host, root=self.root, controller_port=controller, node_port=node, node=NODE)
+        controller, *ports = _free_ports(1 + len(NODES))
+        text = CONFIGURATION.format(host=host, root=self.root, controller_port=controller, ports=ports)
         (self.root / "slurm.conf").write_text(text)
         (self.root / "gres.conf").write_text("Name=gpu File=/dev/null\n")
-        for name in ("state", "spool"):
+        for name in ("state", *(f"spool-{node}" for node in NODES)):
             (self.root / name).mkdir()
         self._start("slurmctld", ["slurmctld", "-D", "-c"])
-        self._start("slurmd", ["slurmd", "-D", "-N", NODE])
-        self.until(lambda: "idle" in self.command("sinfo", "-h", "-o", "%T", check=False), 40, "the node")
+        for node in NODES:
+            self._start(node, ["slurmd", "-D", "-N", node])
+        idle = ["sinfo", "-h", "-p", "pair", "-t", "idle", "-o", "%D"]
+        self.until(lambda: self.command(*idle, check=False) == str(len(NODES)), PATIENCE_S, "the nodes")
 
     def _start(self, name: str, argv: list[str], **more: str) -> None:
         with open(self.root / f"{name}.out", "wb") as output:
@@ -155,6 +159,8 @@ class Site:
     def now(self, number: str) -> None:
         """Don't keep a requeued job waiting: Slurm would for two minutes."""
         self.until(lambda: self.job(number).get("JobState") == "PENDING", PATIENCE_S, f"job {number} in the queue")
+        # Its old credential was revoked a moment ago, to the second: a new one must be younger.
+        time.sleep(2)
         self.command("scontrol", "update", f"JobId={number}", "StartTime=now")
 
     def until(self, holds: Callable[[], object], patience: float, what: str) -> None:
@@ -163,6 +169,7 @@ class Site:
         while time.monotonic() < end:
             if holds():
                 return
+            assert all(daemon.poll() is None for daemon in self._daemons), f"a daemon has ended\n{self.logs()}"
             time.sleep(0.2)
         raise AssertionError(f"{what}: not within {patience} s\n{self.logs()}")
 
@@ -173,7 +180,7 @@ class Site:
 
     def close(self) -> None:
         """End every job and every daemon, and remove all that they left."""
-        if len(self._daemons) == 3:
+        if len(self._daemons) == 2 + len(NODES):
             for number in self.command("squeue", "-h", "-o", "%i", check=False).split():
                 self.command("scancel", "--signal=KILL", "--full", number, check=False)
                 self.command("scancel", number, check=False)

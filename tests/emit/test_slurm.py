@@ -40,11 +40,14 @@ def site() -> Iterator[Site]:
 class Job:
     """A bundle that is submitted, and what Slurm and its ledger say of it."""
 
-    def __init__(self, site: Site, folder: Path, *, script: str = TRAINER, **params: Any) -> None:
+    def __init__(self, site: Site, folder: Path, *, script: str = TRAINER, nodes: int = 1, **params: Any) -> None:
         self.site = site
         folder.mkdir(parents=True)
         given = ", ".join(f"{name} = {json.dumps(value)}" for name, value in {"steps": 40, **params}.items())
         text = (SPECS / "small.campaign").read_text().replace("{ steps = 40 }", f"{{ {given} }}")
+        if nodes > 1:
+            text = text.replace('gpu = "Any"', f'gpu = "Any"; gpus = {nodes}; nodes = {nodes}')
+            text = text.replace("seed = 1;", f"seed = 1; gpus = {nodes};")
         files = {"small.campaign": text, "train.py": script}
         self.root = build(write(folder, "small.campaign", files), folder / "bundle")
         self.pace(SLOW)
@@ -189,6 +192,47 @@ def test_who_cancels_or_stops_it_is_not_defied(site: Site, tmp_path: Path) -> No
     site.command("./launch.sh", "stop", "--cpu", cwd=job.root, environment={"CAMPC_PYTHON": sys.executable})
     assert job.until_left() == ("77:0", "0"), job.said
     assert site.jobs()[-1] == job.number
+
+
+def test_slurm_itself_signals_before_the_time_limit(site: Site, tmp_path: Path) -> None:
+    job = Job(site, tmp_path / "spec")
+    job.pace("1.5")
+    job.submit("--time=3", "--signal=B:USR1@170")
+    assert job.until_left()[1] == "1", job.said
+    job.pace(FAST)
+    site.now(job.number)
+    assert job.until_state("COMPLETED", "FAILED")["ExitCode"] == "0:0", job.said
+    # Slurm looks at its limits twice a minute: this may be before anything was launched.
+    assert {record["reason"] for record in job.records("interrupted")} <= {"asked by SIGUSR1"}
+    assert "started again (1 of at most 20)" in job.said
+
+
+def test_a_signal_before_the_launcher_can_catch_it_does_not_end_the_lot(site: Site, tmp_path: Path) -> None:
+    """A Python that takes its time to start, and says when it is asked to."""
+    job = Job(site, tmp_path / "spec")
+    python = write(
+        tmp_path, "python", {"python": f'#!/bin/sh\ntouch {tmp_path}/asked\nsleep 2\nexec {sys.executable} "$@"\n'}
+    )
+    python.chmod(0o755)
+    job.submit(CAMPC_PYTHON=str(python))
+    site.until((tmp_path / "asked").exists, PATIENCE_S, "a start")
+    site.command("scancel", "--batch", "--signal=USR1", job.number)
+    assert job.until_left()[1] == "1", job.said
+    assert not job.records("launch")
+    site.command("scancel", job.number)
+
+
+def test_two_nodes_leave_together_and_go_on_together(site: Site, tmp_path: Path) -> None:
+    job = Job(site, tmp_path / "spec", nodes=2).submit("--partition=pair")
+    job.until_training()
+    assert job.until_state("RUNNING")["NumNodes"] == "2"
+    site.command("scancel", "--batch", "--signal=USR1", job.number)
+    job.pace(FAST)
+    site.now(job.number)
+    assert job.until_state("COMPLETED", "FAILED")["ExitCode"] == "0:0", job.said
+    assert len(job.records("interrupted")) == len(job.records("done")) == 1
+    assert [record["step"] > 0 for record in job.records("resume")] == [False, True]
+    assert {record["ranks"] for record in job.records("start")} == {2}
 
 
 def test_what_a_rule_stopped_is_not_tried_again(site: Site, tmp_path: Path) -> None:

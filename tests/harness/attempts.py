@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import threading
 import time
@@ -85,6 +86,13 @@ class Attempt:
         self.until(lambda: len(self.events(name)) >= count, timeout)
 
 
+def free_port() -> int:
+    """A TCP port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
 class Bundle:
     """A minimal bundle with one run, and the attempts made in it."""
 
@@ -160,6 +168,10 @@ class Bundle:
             "CAMPC_MODE": "run",
             "RANK": str(rank),
             "LOCAL_RANK": str(rank),
+            "WORLD_SIZE": "1",
+            "LOCAL_WORLD_SIZE": "1",
+            "MASTER_ADDR": "127.0.0.1",
+            "MASTER_PORT": str(free_port()),
             **{key: str(value) for key, value in variables.items()},
         }
         out_read, out_write = os.pipe()

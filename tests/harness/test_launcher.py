@@ -202,6 +202,24 @@ def test_a_corpus_is_verified(tmp_path: Path) -> None:
     assert bundle.states()["check"] == "finished"
 
 
+def test_what_is_run_and_what_is_taken_as_done_by_hand(tmp_path: Path) -> None:
+    plan = chain(
+        window("setup", "setup"),
+        executes("control", "train", CONTROL),
+        executes("other", "infer", OTHER),
+        executes("judge", "evaluate", CONTROL, after=["control"]),
+        executes(
+            "score", "evaluate", CONTROL, after=["control"], command='echo "$CAMPC_RUN_ID" > "$CAMPC_OUTPUTS/score.txt"'
+        ),
+    )
+    bundle = Bundle(tmp_path, plan)
+    bundle.foreground()
+    states = {"setup": "recorded", "control": "finished", "other": "finished", "judge": "recorded", "score": "finished"}
+    assert bundle.states() == states
+    assert (tmp_path / "runs/other-0badcafe/outputs/predictions.csv").exists()
+    assert (tmp_path / "runs/control-0badcafe/outputs/score.txt").read_text() == "control-0badcafe\n"
+
+
 def test_windows_on_different_gpus_run_at_the_same_time(tmp_path: Path) -> None:
     slow, other = run("control", params={"step_s": 0.05}), run("other", params={"step_s": 0.05})
     plan = campaign(

@@ -3,32 +3,24 @@
 from __future__ import annotations
 
 import signal
-import socket
 import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.harness.attempts import Attempt, Bundle
+from tests.harness.attempts import Attempt, Bundle, free_port
 
 Make = Callable[..., Bundle]
 STEPS = {"steps": 60}
 NOT_FINITE = {"text": "loss is not finite", "expr": ["not", ["finite", ["metric", "loss"]]]}
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 def pair(bundle: Bundle, world: int = 2, **variables: Any) -> list[Attempt]:
     """All ranks of one attempt."""
     port, number = free_port(), len(bundle.attempts) + 1
     return [
-        bundle.start(rank=rank, number=number, WORLD_SIZE=world, MASTER_ADDR="127.0.0.1", MASTER_PORT=port, **variables)
-        for rank in range(world)
+        bundle.start(rank=rank, number=number, WORLD_SIZE=world, MASTER_PORT=port, **variables) for rank in range(world)
     ]
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import importlib
 import json
 import os
 import runpy
@@ -56,9 +57,13 @@ class Forked:
 
 
 class Zygote:
-    """The test process's end."""
+    """The test process's end.
 
-    def __init__(self) -> None:
+    Args:
+        modules: imported before anything is forked.
+    """
+
+    def __init__(self, *modules: str) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket = ours
         self.codes: dict[int, int] = {}
@@ -67,7 +72,16 @@ class Zygote:
         environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'compiler'}:{ROOT}", "OMP_NUM_THREADS": "1"}
         options = [part for warning in WARNINGS for part in ("-W", warning)]
         self._process = subprocess.Popen(
-            [sys.executable, "-X", "faulthandler", *options, "-m", "tests.harness.zygote", str(theirs.fileno())],
+            [
+                sys.executable,
+                "-X",
+                "faulthandler",
+                *options,
+                "-m",
+                "tests.harness.zygote",
+                str(theirs.fileno()),
+                *modules,
+            ],
             env=environment,
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
@@ -147,6 +161,8 @@ def main() -> None:
     import torch
     import torch.utils.data
 
+    for module in sys.argv[2:]:
+        importlib.import_module(module)
     weight = torch.nn.Parameter(torch.zeros(1))
     optimizer = torch.optim.AdamW([weight])
     torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 10)

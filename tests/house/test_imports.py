@@ -11,7 +11,7 @@ COMPILER = Path(__file__).resolve().parents[2] / "compiler"
 
 # A part may import parts of a lower rank, or its own; parts of one rank don't know each other.
 RANK = {
-    "resources": 0, "codes": 0, "frozen": 0, "values": 0, "source": 0,
+    "frozen": -1, "resources": 0, "codes": 0, "values": 0, "source": 0,
     "diagnostic": 1,
     "syntax": 2, "render": 2, "first_spec": 2,
     "schema": 3,
@@ -21,7 +21,8 @@ RANK = {
     "report": 7,
     "emit": 8,
     "pipeline": 9,
-    "cli": 11, "lsp": 11,
+    "commands": 11,
+    "cli": 12, "lsp": 12,
 }  # fmt: skip
 # Between the pipeline and the command line: what is told or made out of plans.
 BESIDE_CLI = 10

@@ -273,7 +273,32 @@ def empty() -> Closeout:
     )  # fmt: skip
 
 
+def long(windows: int = 80) -> Closeout:
+    """So many windows that the timeline is drawn in strips, and as many points and files."""
+    base = stopped()
+    many = tuple(
+        window(
+            f"step_{index:03d}",
+            index,
+            1,
+            actual_start=START + index * 1.05 * HOUR,
+            actual_end=START + (index + 1) * 1.05 * HOUR,
+        )
+        for index in range(windows)
+    )
+    points = tuple((step, math.sin(step / 500) + (9.0 if step == 7777 else 0.0)) for step in range(20_000))
+    files = tuple(
+        ManifestEntry(path=f"runs/{i:04d}.bin", size=1, sha256="ab" * 32, verified=i != 399) for i in range(400)
+    )
+    return evolve(
+        base,
+        windows=many,
+        series=(Series(run="control", run_id="control-1a2b3c4d", metric="loss", points=points),),
+        manifest=files,
+    )
+
+
 EVERY = {
     case.__name__: case
-    for case in (stopped, positive, nothing_accepted, gate_said_stop, ran_out, damaged, two_currencies, empty)
+    for case in (stopped, positive, nothing_accepted, gate_said_stop, ran_out, damaged, two_currencies, empty, long)
 }

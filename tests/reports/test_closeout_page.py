@@ -9,6 +9,7 @@ from attrs import evolve
 
 from campc.report import closeout_document, closeout_page
 from campc.report.blocks import Figure, Table
+from campc.report.curves import thinned
 from tests.reports import closeouts
 from tests.reports.soundness import assert_sound
 
@@ -140,3 +141,32 @@ def test_seeds_that_fared_alike_share_a_row() -> None:
     assert "every-deliverable-table" not in {
         b.name for s in closeout_document(base).sections for b in s.blocks if isinstance(b, Table)
     }
+
+
+def test_a_long_closeout_has_both_rows_in_strips() -> None:
+    document = closeout_document(closeouts.long())
+    section = next(section for section in document.sections if section.name == "timeline")
+    figure = next(block for block in section.blocks if isinstance(block, Figure))
+    assert figure.wide
+    labels = {shape.text for drawing in figure.drawings for shape in drawing.shapes}
+    assert {"box, planned", "box, actual"} <= labels
+    marks = [dict(shape.attributes).get("class") for drawing in figure.drawings for shape in drawing.shapes]
+    assert marks.count("bar-planned") >= 80
+    assert marks.count("bar-essential") >= 80
+
+
+def test_many_points_are_thinned_but_no_peak_is_lost() -> None:
+    (series,) = closeouts.long().series
+    kept = thinned(series.points)
+    assert len(kept) <= 4 * 160
+    assert max(value for _, value in kept) == max(value for _, value in series.points)
+    assert (kept[0], kept[-1]) == (series.points[0], series.points[-1])
+    assert kept == sorted(kept)
+
+
+def test_of_many_files_those_that_differ_come_first() -> None:
+    document = closeout_document(closeouts.long())
+    table = next(b for s in document.sections for b in s.blocks if isinstance(b, Table) and b.name == "manifest-table")
+    assert len(table.rows) == 300
+    assert table.rows[0].cells[0].text == "runs/0399.bin"
+    assert "100 more files, all verified" in table.tail.replace("\u00a0", " ")

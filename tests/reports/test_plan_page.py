@@ -58,7 +58,8 @@ def test_what_nobody_declared_is_said_and_not_made_up() -> None:
 
 def test_a_period_has_no_price_per_hour_and_time_has_its_own() -> None:
     text = assert_sound(plan_page(specs.plan_of(specs.BY_TIME))).text
-    assert "21.5 USD per h" in text
+    assert "21.50 USD per h" in text
+    assert "UTC+01:00, later UTC+02:00" in text
     assert not re.search(r"0\.65|2\.73", text)
     assert "8.00 EUR + 477.14 USD" in text
     assert "none, billed by time" in text

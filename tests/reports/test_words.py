@@ -73,6 +73,8 @@ def test_the_offset_is_that_of_the_day() -> None:
     assert paris is not None
     summer = Instant(dt.datetime(2026, 7, 1, 12, tzinfo=dt.UTC))
     assert words.zone_name(summer, paris, "Europe/Paris") == "Europe/Paris, UTC+02:00"
+    winter = Instant(dt.datetime(2026, 12, 1, 12, tzinfo=dt.UTC))
+    assert words.zone_name(summer, paris, "Europe/Paris", winter) == "Europe/Paris, UTC+02:00, later UTC+01:00"
     assert words.when(summer, paris).replace(words.NBSP, " ") == "1 Jul 14:00"
 
 

@@ -115,6 +115,7 @@ class _Check:
             table = read_table(found.files, self._corpus_ids()) if self._counts() else None
             reasons += self._condition(found, table)
             reasons += self._base(found)
+            reasons += self._configuration()
         if deliverable.reload is not None:
             reload, detail, reason = self._reload(found)
             reasons += [reason] if reason and not found.fault else []
@@ -225,6 +226,12 @@ class _Check:
         for path in found.files:
             if path.name == "adapter_config.json":
                 yield from _other_base(path, base)
+
+    def _configuration(self) -> Iterator[str]:
+        declared = self.identity.config_sha256
+        for other in sorted(self.results.configurations.get(self.identity.id, frozenset()) - {declared}):
+            if declared is not None:
+                yield f"its run was started with another configuration ({other[:12]}…) than the plan's ({declared[:12]}…)"
 
     def _reload(self, found: Found) -> tuple[Reload, str | None, str | None]:
         assert self.deliverable.reload is not None

@@ -36,6 +36,8 @@ class Results:
     ended: Mapping[tuple[str, str], tuple[str, str | None, int | None]]
     """Of a run identifier in a window: the event that ended it, its reason, its step."""
     plan: Plan
+    configurations: Mapping[str, frozenset[str]]
+    """Of a run identifier: the hashes of the configurations that it was started with."""
 
     def window_of(self, run: str) -> Window | None:
         """The window whose results are the run's own: not a pilot's, not a rerun's."""
@@ -67,11 +69,15 @@ def results_of(bundle: Bundle, story: Story) -> Results:
     """Collect them from the record. The last event of an identifier in a window says how it ended there."""
     metrics: dict[tuple[str, str], dict[str, float]] = {}
     ended: dict[tuple[str, str], tuple[str, str | None, int | None]] = {}
+    configurations: dict[str, frozenset[str]] = {}
     for record in story.of("start", "metric", "done", "stop", "interrupted", "deadline", "crash", "hang"):
         if record.run_id is None or record.window is None:
             continue
         key = (record.run_id, record.window)
         if record.event == "start":
+            started_with = record.more.get("config_sha256")
+            if isinstance(started_with, str):
+                configurations[record.run_id] = configurations.get(record.run_id, frozenset()) | {started_with}
             if ended.get(key, ("",))[0] != "done" and not record.more.get("command"):
                 ended.pop(key, None)
         elif record.event == "metric":
@@ -79,7 +85,7 @@ def results_of(bundle: Bundle, story: Story) -> Results:
         else:
             metrics.setdefault(key, {}).update(numbers(record.more.get("metrics")))
             ended[key] = (record.event, record.reason, record.step)
-    return Results(metrics, ended, bundle.plan)
+    return Results(metrics, ended, bundle.plan, configurations)
 
 
 def outcomes_of(bundle: Bundle, results: Results, dropped: Mapping[str, str]) -> tuple[OutcomeResult, ...]:

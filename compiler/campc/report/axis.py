@@ -7,7 +7,8 @@ as broken: otherwise the work would be a hair's breadth.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
@@ -75,10 +76,7 @@ class Axis:
                 continue
             length = piece.end - piece.start
             step = next((s for s in STEPS if s / length * width >= apart), STEPS[-1])
-            shift = _midnight_shift(start, zone, piece.start) if start is not None and step >= MINUTE else 0.0
-            first = -((-(piece.start - shift)) // step) * step + shift
-            for k in range(int((piece.end - first) // step) + 1):
-                at = first + k * step
+            for at in _round_moments(piece, step, start, zone):
                 if not found or self.x(at) - found[-1].x >= apart * 0.7:
                     found.append(_tick(self.x(at), at, start, zone, not found))
         return tuple(found)
@@ -122,11 +120,23 @@ def _laid(stretches: Sequence[tuple[float, float, bool]], left: float, right: fl
     return tuple(pieces)
 
 
-def _midnight_shift(start: Instant, zone: dt.tzinfo, at: float) -> float:
-    """Seconds from the plan's start to the local midnight before a moment."""
-    local = start.after(Fraction(at)).utc.astimezone(zone)
-    since = local.hour * HOUR + local.minute * MINUTE + local.second + local.microsecond / 1e6
-    return at - since
+def _round_moments(piece: Piece, step: float, start: Instant | None, zone: dt.tzinfo) -> Iterator[float]:
+    """The moments of a stretch that are round: by the zone's clock, also across a change of it; of a relative plan, from its start."""
+    if start is None or step < MINUTE:
+        first = math.ceil(piece.start / step)
+        yield from (k * step for k in range(first, math.floor(piece.end / step) + 1))
+        return
+    day = start.after(Fraction(piece.start)).utc.astimezone(zone).date()
+    days = max(1, round(step / DAY))
+    while True:
+        for second in range(0, DAY, min(round(step), DAY)):
+            local = dt.datetime.combine(day, dt.time(), zone) + dt.timedelta(seconds=second)
+            at = float((Instant(local.astimezone(dt.UTC)).timestamp) - start.timestamp)
+            if at > piece.end:
+                return
+            if at >= piece.start:
+                yield at
+        day += dt.timedelta(days=days)
 
 
 def _tick(x: float, at: float, start: Instant | None, zone: dt.tzinfo, first: bool) -> Tick:

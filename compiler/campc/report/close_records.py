@@ -22,6 +22,9 @@ from campc.report.blocks import (
 from campc.report.close_results import every_deliverable
 from campc.report.close_view import CloseView
 
+FILES_AT_MOST = 300
+"""Files that are listed one by one, those that differ first."""
+
 
 def custody(view: CloseView) -> Section:
     """Decisions and amendments, where the files are and who keeps them, the release, what still costs."""
@@ -170,10 +173,17 @@ def appendix(view: CloseView) -> Section:
             if len(values) > 1:
                 blocks.append(Paragraph((Strong(f"{name.capitalize()} of {where}: "), Code(", ".join(values)))))
     if closeout.manifest:
+        manifest = sorted(closeout.manifest, key=lambda entry: (entry.verified, entry.path))
         rows = []
-        for entry in closeout.manifest:
+        for entry in manifest[:FILES_AT_MOST]:
             found = Cell("verified", "good") if entry.verified else Cell("differs", "bad")
             rows.append(row(code(entry.path), number(words.size(entry.size)), code(entry.sha256), found))
         heads = columns("File", "#Size", "*SHA-256", "Found")
-        blocks.append(Table("manifest-table", "Manifest of the package", heads, tuple(rows), dense=True))
+        rest = manifest[FILES_AT_MOST:]
+        tail = ""
+        if rest:
+            bad = sum(not entry.verified for entry in rest)
+            found_words = f"{bad:,} of them not as listed" if bad else "all verified"
+            tail = f"And {words.plural(len(rest), 'more file')}, {found_words}: in the package's own manifest."
+        blocks.append(Table("manifest-table", "Manifest of the package", heads, tuple(rows), tail, dense=True))
     return Section("appendix", "Appendix", tuple(blocks))

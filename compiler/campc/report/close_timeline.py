@@ -63,12 +63,12 @@ def _group(view: CloseView, name: str | None, lot: LotResult | None) -> Group:
     windows = [window for window in view.closeout.windows if window.lot == name]
     bars = [_bar(view, window) for window in windows]
     lanes: list[Lane] = []
-    if name is None or lot is None or lot.gpus == 1:
-        lanes += lanes_of(name or "People", [bar for bar in bars if bar.drawn])
-    else:
-        for gpu in range(lot.gpus):
-            mine = [bar for bar, window in zip(bars, windows, strict=True) if gpu in window.gpus and bar.drawn]
-            lanes += lanes_of(f"{name} GPU {gpu}", mine)
+    gpus = lot.gpus if name is not None and lot is not None else 1
+    for gpu in range(gpus):
+        label = "People" if name is None else name if gpus == 1 else f"{name} GPU {gpu}"
+        mine = [bar for bar, window in zip(bars, windows, strict=True) if gpus == 1 or gpu in window.gpus]
+        lanes += lanes_of(f"{label}, planned", [_as_planned(bar) for bar in mine])
+        lanes += lanes_of(f"{label}, actual", [bar for bar in mine if bar.drawn])
     title = "People" if name is None else f"{name}: {lot.gpu or words.UNKNOWN}" if lot is not None else name
     return Group(title, tuple(bars), tuple(lanes), _term(view, lot))
 
@@ -89,6 +89,11 @@ def _bar(view: CloseView, window: WindowResult) -> Bar:
         return Bar(window.name, planned[0], planned[1], mark, planned=planned, note=note, drawn=False)
     start, end = window.actual_start - view.origin, window.actual_end - view.origin
     return Bar(window.name, start, end, mark, planned=planned, stopped=window.state in ENDED_BADLY, note=note)
+
+
+def _as_planned(bar: Bar) -> Bar:
+    start, end = bar.planned if bar.planned is not None else (bar.start, bar.end)
+    return Bar(bar.label, start, end, "bar-planned")
 
 
 def _note(window: WindowResult) -> str:

@@ -37,7 +37,11 @@ class CloseView:
 
     @property
     def zone_words(self) -> str:
-        return words.zone_name(instant(self.origin), self.zone, self.closeout.timezone)
+        ends = [
+            moment for window in self.closeout.windows for moment in (window.planned_end, window.actual_end) if moment
+        ]
+        last = instant(max(ends)) if ends else None
+        return words.zone_name(instant(self.origin), self.zone, self.closeout.timezone, last)
 
     def when(self, moment: float | None, year: bool = False, unknown: str = words.UNKNOWN) -> str:
         """A moment in the campaign's zone."""

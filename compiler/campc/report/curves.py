@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from campc.closeout.model import Series
 from campc.report import words
 from campc.report.drawing import Canvas, Drawing, fitted, width_of
 from campc.report.ink import SERIES
 
+Place = Callable[[float, float], tuple[float, float]]
+
 WIDTH, HEIGHT = 330.0, 190.0
+BUCKETS = 160
+"""A line is drawn through at most four points of each: more cannot be seen."""
 LEFT, RIGHT, TOP, BOTTOM = 46.0, 8.0, 22.0, 34.0
 
 
@@ -55,9 +59,9 @@ def _chart(name: str, metric: str, series: list[Series], runs: list[str]) -> Dra
     return canvas.finish(_alternative(metric, series))
 
 
-def _line(canvas: Canvas, item: Series, index: int, place) -> None:  # type: ignore[no-untyped-def]
+def _line(canvas: Canvas, item: Series, index: int, place: Place) -> None:
     stretch: list[tuple[float, float]] = []
-    for step, value in item.points:
+    for step, value in thinned(item.points):
         if math.isfinite(value):
             stretch.append(place(step, value))
             continue
@@ -67,6 +71,21 @@ def _line(canvas: Canvas, item: Series, index: int, place) -> None:  # type: ign
         canvas.line("cross", x - 3, TOP + 1, x + 3, TOP + 7)
         canvas.line("cross", x - 3, TOP + 7, x + 3, TOP + 1)
     _stretch(canvas, stretch, index)
+
+
+def thinned(points: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
+    """The points that a drawing needs: of each stretch the first, the last, the lowest and the highest, and all that aren't finite."""
+    if len(points) <= 4 * BUCKETS:
+        return list(points)
+    length = math.ceil(len(points) / BUCKETS)
+    kept: list[tuple[int, float]] = []
+    for start in range(0, len(points), length):
+        bucket = range(start, min(start + length, len(points)))
+        finite = [i for i in bucket if math.isfinite(points[i][1])]
+        edges = {min(finite, key=lambda i: points[i][1]), max(finite, key=lambda i: points[i][1])} if finite else set()
+        broken = {i for i in bucket if not math.isfinite(points[i][1])}
+        kept += [points[i] for i in sorted({bucket[0], bucket[-1]} | edges | broken)]
+    return kept
 
 
 def _stretch(canvas: Canvas, points: list[tuple[float, float]], index: int) -> None:

@@ -66,7 +66,7 @@ class _Strip:
     """How many letters all names begin with: a name that doesn't fit is shown without them."""
 
     def draw(self, clock: Clockwork, legend: Sequence[tuple[str, str]]) -> None:
-        bars = [bar for group in self.groups for bar in group.bars if bar.drawn and self._shows(bar)]
+        bars = [bar for group in self.groups for lane in group.lanes for bar in lane.bars if self._shows(bar)]
         inside = [(max(bar.start, self.low), min(bar.end, self.high)) for bar in bars]
         scale = axes.axis(inside, self.low, self.high, GUTTER, self.canvas.width - 8)
         lanes = [(group, self._lanes(group)) for group in self.groups]
@@ -111,9 +111,12 @@ class _Strip:
         bar_(self.canvas, bar, x1, y, max(x2 - x1 - 0.6, 1.2), 13)
         room = x2 - x1 - 5
         short = bar.label if width_of(bar.label, 9) <= room else bar.label[self.shared :] or bar.label
-        mark = {"bar-essential": "on-essential", "bar-stopped": "on-essential", "bar-people": "ink"}.get(
-            bar.mark, "on-pale"
-        )
+        mark = {
+            "bar-essential": "on-essential",
+            "bar-stopped": "on-essential",
+            "bar-people": "ink",
+            "bar-planned": "ink",
+        }.get(bar.mark, "on-pale")
         label = fitted(short, room, 9)
         if label:
             if mark == "on-pale":

@@ -48,14 +48,30 @@ def pdf(html: str, *, attachments: Mapping[str, bytes] | None = None) -> bytes:
     options = {"pdf_variant": "pdf/a-3a", "pdf_tags": True, "pdf_identifier": identity.digest()[:16]}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)  # WeasyPrint leaves its colour profile open.
-        written: bytes = document.write_pdf(attachments=files, finisher=_once, **options)
+        written: bytes = document.write_pdf(attachments=files, finisher=_complete, **options)
     return written
 
 
-def _once(document: Any, pdf: Any) -> None:
-    """List every attachment once: WeasyPrint finds each in two ways."""
-    if "AF" in pdf.catalog:
-        pdf.catalog["AF"][:] = dict.fromkeys(pdf.catalog["AF"])
+def _complete(document: Any, file: Any) -> None:
+    """What PDF/UA and PDF/A ask for and WeasyPrint leaves out: which way a table's heads point, what links lead to, each attachment listed once."""
+    import pydyf
+
+    parts = [part for part in file.objects if isinstance(part, dict)]
+    for part in parts:
+        if part.get("S") == "/TH":
+            group = _parent(file, _parent(file, part))
+            part["A"]["Scope"] = "/Column" if group.get("S") == "/THead" else "/Row"
+        elif part.get("Subtype") == "/Link":
+            part["Contents"] = pydyf.String(
+                "The same as a table"
+            )  # The only link that is printed: a chart's to its table.
+    if "AF" in file.catalog:
+        file.catalog["AF"][:] = dict.fromkeys(file.catalog["AF"])
+
+
+def _parent(file: Any, part: Any) -> Any:
+    """The structure element that holds another one."""
+    return file.objects[int(part["P"].split()[0])]
 
 
 def _weasyprint() -> Any:

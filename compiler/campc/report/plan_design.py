@@ -133,7 +133,7 @@ def rules(view: PlanView) -> Section:
     if not with_policy:
         blocks.append(Paragraph("No checkpoint policy is declared: an interruption costs the whole run."))
         return Section("rules", "Stop rules and checkpoints", tuple(blocks), 5)
-    blocks += [_policy(with_policy), *_arithmetic(view)]
+    blocks += [_policy(with_policy), *_arithmetic(view), *_flushes(view, with_policy)]
     return Section("rules", "Stop rules and checkpoints", tuple(blocks), 5)
 
 
@@ -204,6 +204,21 @@ def _arithmetic(view: PlanView) -> list[Block]:
     if all(line.mean_time_between is None for line in known):
         tail += " How often the machine is interrupted isn't stated, so no optimum is computed."
     return [Table("arithmetic-table", "Its arithmetic", heads, rows, tail)]
+
+
+def _flushes(view: PlanView, policies: dict[str, Checkpoint]) -> list[Block]:
+    """Whether a checkpoint can still be written between the warning and the kill."""
+    lines = set()
+    for window in view.spec.windows.values():
+        policy = policies.get(window.run or "")
+        package = view.spec.package_of(view.spec.lot_of(window))
+        if policy is None or policy.write is None or package is None or package.notice is None:
+            continue
+        fits = "fits" if policy.write.seconds < package.notice.seconds else "does not fit"
+        lines.add(
+            f"A last checkpoint ({words.span(policy.write.seconds)}) {fits} the notice of {package.name} ({words.span(package.notice.seconds)})."
+        )
+    return [Paragraph(line) for line in sorted(lines)]
 
 
 def _arithmetic_row(line: CheckpointRow) -> Row:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
+from campc import __version__
 from campc.report import words
 from campc.report.blocks import (
     Block,
@@ -24,6 +25,7 @@ from campc.report.blocks import (
 )
 from campc.report.plan_view import PlanView
 from campc.schedule.plan import Risk
+from campc.values.money import MoneyRate
 
 ASSUMED_AT_MOST = 20
 """Names in one line of the assumptions; the table of windows has them all."""
@@ -168,12 +170,43 @@ def appendix(view: PlanView, allowed: tuple[Allowed, ...], hashes: Mapping[str, 
         blocks.append(Paragraph("No warning was accepted."))
     if view.spec.corpora:
         blocks.append(_corpora(view))
+    if view.spec.packages:
+        blocks.append(_terms(view))
     if hashes:
-        rows = tuple(row(Cell(name), code(digest)) for name, digest in hashes.items())
+        rows = (*(row(Cell(name), code(digest)) for name, digest in hashes.items()), row("campc", code(__version__)))
         blocks.append(Table("hashes-table", "Hashes (SHA-256) and versions", columns("Of", "*Value"), rows, dense=True))
     if view.plan.start is not None:
         blocks.append(_utc(view))
     return Section("appendix", "Appendix", tuple(blocks))
+
+
+def _terms(view: PlanView) -> Table:
+    """All that the spec says of the packages that are used or compared."""
+    named = {line.package for line in view.plan.packages} | {lot.package for lot in view.spec.lots.values()}
+    rows = []
+    for package in view.spec.packages.values():
+        if package.name not in named:
+            continue
+        taken = f"{package.interruptions or 'rate not stated'}" if package.interruptible else "no"
+        notice = f"notice {words.span(package.notice.seconds)}" if package.notice is not None else ""
+        billed = f"billed by {words.span(package.increment.seconds)}" if isinstance(package.price, MoneyRate) else ""
+        early = f"taken {words.span(package.ends_early.seconds)} early" if package.ends_early.seconds else ""
+        rows.append(
+            row(
+                code(package.name, ", ".join(part for part in (package.vendor or "", package.region or "") if part)),
+                number(f"{package.gpus} in {package.nodes}"),
+                number(words.size(package.memory)),
+                number(words.size(package.disk)),
+                number(words.money(package.price), billed),
+                Cell(package.tax) if package.tax != "unknown" else quiet(words.NOT_STATED),
+                Cell(taken, note=", ".join(part for part in (notice, early) if part)),
+                Cell(package.source) if package.source else quiet(words.NOT_STATED),
+            )
+        )
+    heads = columns(
+        "Package", "#GPUs in machines", "#Memory of one", "#Disk", "#Price", "Tax", "Interruptible", "*Source"
+    )
+    return Table("terms-table", "Terms of the packages", heads, tuple(rows), dense=True)
 
 
 def _corpora(view: PlanView) -> Table:

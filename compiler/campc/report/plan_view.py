@@ -41,7 +41,9 @@ class PlanView:
         """``Europe/Paris, UTC+01:00``; of a relative plan, what its times count from."""
         if self.plan.start is None:
             return "relative to the first launch, T+0"
-        return words.zone_name(self.plan.start, self.zone, self.spec.campaign.timezone or "UTC")
+        ends = [account.usable_end for account in self.accounts if account.usable_end is not None]
+        last = self.plan.instant(max([self.plan.end, *ends]))
+        return words.zone_name(self.plan.start, self.zone, self.spec.campaign.timezone or "UTC", last)
 
     def when(self, seconds: Fraction, year: bool = False) -> str:
         """A moment of the plan: local, or relative."""

@@ -11,11 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from campc.values.currencies import DECIMALS
 from campc.values.instants import Instant
 from campc.values.money import Money, MoneyRate
 from campc.values.quantities import DAY, HOUR, MINUTE, Duration, Size, Steps, format_size
 
 NBSP = "\u00a0"
+MINUS = "\u2212"
 UNKNOWN = "unknown"
 NOT_STATED = "not stated"
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -124,7 +126,15 @@ def size(value: Size | Fraction | int | None) -> str:
 
 def money(value: Money | MoneyRate | None) -> str:
     """An amount, or a rate as it was declared; never one made into the other."""
-    return NOT_STATED if value is None else glued(str(value))
+    if value is None:
+        return NOT_STATED
+    text = str(value)
+    if isinstance(value, MoneyRate):
+        amount, unit = text.split(" ", 1)
+        whole, _, decimals = amount.partition(".")
+        places = DECIMALS.get(value.money.currency, 2)
+        text = f"{whole}.{decimals.ljust(places, '0')} {unit}" if places or decimals else f"{whole} {unit}"
+    return glued(text)
 
 
 def amounts(values: Sequence[Money], none: str = "none declared") -> str:
@@ -200,14 +210,20 @@ def utc(instant: Instant) -> str:
     return instant.utc.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def zone_name(instant: Instant, zone: dt.tzinfo, name: str) -> str:
-    """The zone with the offset that it has at that moment: ``Europe/Paris, UTC+01:00``."""
+def zone_name(instant: Instant, zone: dt.tzinfo, name: str, until: Instant | None = None) -> str:
+    """The zone with the offset that it has at that moment, and the one that it has later: ``Europe/Paris, UTC+01:00, later UTC+02:00``."""
     if name == "UTC":
         return "UTC"
-    offset = instant.utc.astimezone(zone).utcoffset() or dt.timedelta()
-    minutes = int(offset.total_seconds()) // 60
-    sign = "+" if minutes >= 0 else "\u2212"
-    return f"{name}, UTC{sign}{abs(minutes) // 60:02d}:{abs(minutes) % 60:02d}"
+    first = offset(instant, zone)
+    last = offset(until, zone) if until is not None else first
+    return f"{name}, {first}" + (f", later {last}" if last != first else "")
+
+
+def offset(instant: Instant, zone: dt.tzinfo) -> str:
+    """How far a zone is from UTC at a moment: ``UTC+01:00``."""
+    shift = instant.utc.astimezone(zone).utcoffset() or dt.timedelta()
+    minutes = int(shift.total_seconds()) // 60
+    return f"UTC{'+' if minutes >= 0 else MINUS}{abs(minutes) // 60:02d}:{abs(minutes) % 60:02d}"
 
 
 def relative(seconds: Fraction | float) -> str:

@@ -113,7 +113,9 @@ class BlockDecoder:
             if fault.code is not None:
                 whole = fault.code in ("C204", "C208") and fault.at == item.value.at
                 message = f"{info.kind}.{item.name}: {fault.message}" if whole else fault.message
-                help_ = fault.help or (f"as in {item.name} = {declared.shown_example}" if whole else None)
+                help_ = fault.help
+                if help_ is None and (whole or (fault.code == "C205" and fault.at == item.value.at)):
+                    help_ = f"as in {item.name} = {declared.shown_example}"
                 self.faults.report(fault.code, fault.at, message, help=help_, fix=fault.fix, line_of=item.at)
         except RecursionError:
             broken.add(item.name)

@@ -20,6 +20,10 @@ from campc.values.quantities import Duration, Share, Size, Steps
 _TYPES = {
     "number": "a number", "duration": "a duration", "size": "a size", "money": "an amount of money", "truth": "true or false", "text": "text",
 }  # fmt: skip
+_NOT_A_NUMBER = {
+    **dict.fromkeys(("nan", "inf", "infinity"), "ask whether a metric is finite, as in loss is not finite"),
+    **dict.fromkeys(("none", "null", "missing"), "ask whether a metric is there, as in loss is missing"),
+}
 _BUILTIN_TYPES = {"checkpoint_age": "duration", "disk_free": "size", "spend": "money"}
 _BUILTIN_EXAMPLES = {
     "checkpoint_age": "checkpoint_age > 1h",
@@ -144,6 +148,8 @@ class Reader:
         if name.text in builtins:
             self._builtins.add(name.text)
             return _BUILTIN_TYPES.get(name.text, "number"), ("builtin", name.text)
+        if name.text.lower() in _NOT_A_NUMBER:
+            raise Fault("C205", name.at, f"{name.text} is no metric", _NOT_A_NUMBER[name.text.lower()])
         if scope == "results":
             return self._result(name)
         if scope == "run" and name.parts[0] == "best" and len(name.parts) > 1:

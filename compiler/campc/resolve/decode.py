@@ -33,6 +33,11 @@ from campc.values.quantities import (
     Steps,
 )
 
+_TRUTHS = {
+    "yes": "true", "on": "true", "enabled": "true", "always": "true",
+    "no": "false", "off": "false", "none": "false", "disabled": "false", "never": "false",
+}  # fmt: skip
+
 
 @define
 class Decoder:
@@ -69,7 +74,23 @@ class Decoder:
                 return self._rates(expr)
             case t.ConditionType(scope=scope):
                 return self.reader.read(expr, scope)
+        if isinstance(expr, tree.Name) and expr.text not in self.lets.declared and not self.lets.incomplete:
+            raise self._no_value(type_, expr)
         return self._plain(type_, expr, evaluate(expr, self.lets))
+
+    def _no_value(self, type_: t.Type, name: tree.Name) -> Fault:
+        """A word that stands where a value should: what was probably meant, by the type that is wanted."""
+        guess, fix = did_you_mean(name.text, self.lets.declared, name.at)
+        if fix is None:
+            match type_:
+                case t.Boolean() if name.text.lower() in _TRUTHS:
+                    meant = _TRUTHS[name.text.lower()]
+                    guess, fix = f"write {meant}", replace(name.at, meant)
+                case t.Text() | t.FilePath() | t.Zone():
+                    guess, fix = f'text stands in quotes: write "{name.text}"', replace(name.at, f'"{name.text}"')
+                case _:
+                    guess = None
+        return Fault("C205", name.at, f"nothing is named {name.text} here", guess, fix)
 
     def _plain(self, type_: t.Type, expr: tree.Expr, value: Value) -> Any:
         at = expr.at

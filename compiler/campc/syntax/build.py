@@ -40,11 +40,10 @@ from campc.values.literals import NotAValue, Written, read_literal, read_string
 from campc.values.quantities import Duration, Offset
 from campc.values.suggest import closest
 
+_MEANT = {"=": "==", "&&": "and", "&": "and", "||": "or", "|": "or", "!": "not"}
+"""Operators of other languages, which were told as faults, and what they are read as."""
+
 Parts: TypeAlias = list[Any]
-
-
-_MEANT = {"=": "==", "&": "and", "&&": "and", "|": "or", "||": "or"}
-"""Operators of other languages, reported where they stand, and what they are read as."""
 
 
 @frozen
@@ -258,7 +257,7 @@ class Builder:
         token, operand = parts
         return self._nested(
             Unary(
-                "not" if self.word(token) == "!" else self.word(token),
+                _MEANT.get(self.word(token), self.word(token)),
                 operand,
                 Span(self.source, self.starts[token], operand.at.end),
             ),

@@ -36,7 +36,7 @@ MOST_FAULTS = 100
 
 # What the grammar has no token for, one group each, tried after its own in this order.
 _ODD = (
-    ("open_text", r'"""(?s:.)*+'),
+    ("open_text", r'"""[\s\S]*+'),
     ("open_string", r'"[^\r\n]*+'),
     ("curly_string", r"[“”„«‟][^“”„«»‟\"\r\n]*+[“”»‟\"]"),
     ("single_string", r"'[^'\\\r\n]*+(?:\\[^\r\n][^'\\\r\n]*+)*'"),

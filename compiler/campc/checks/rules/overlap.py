@@ -84,13 +84,13 @@ def _where_it_fits(plan: Plan, window: Placement) -> str:
         [plan.accounts[lot].start, *(plan.placements[n].end for n in window.window.after if n in plan.placements)]
     )
     begin = max(begin, window.start)
-    taken = sorted(
-        (p.interval for p in plan.placements.values() if p.name != window.name and set(p.gpus) & set(window.gpus)),
-        key=lambda i: i.start,
-    )
-    for interval in taken:
-        if interval.start < begin + window.interval.length and interval.end > begin:
-            begin = interval.end
+    length, gpus = window.interval.length, set(window.gpus)
+    end = begin + length
+    for other in plan.on_lot(lot):
+        if other.start >= end:
+            break
+        if other.end > begin and other.name != window.name and not gpus.isdisjoint(other.gpus):
+            begin, end = other.end, other.end + length
     return f"{window.name} fits from {moment(plan, begin)} (starts = {_offset(begin - plan.accounts[lot].start)}), or leave `starts` out and it is placed there"
 
 

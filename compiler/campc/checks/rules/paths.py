@@ -18,6 +18,8 @@ _Kept = tuple[str, str, Node, str]
 """What is kept: in words, its path, the block and the attribute that say so."""
 
 _MOST_HITS = 50
+_MOST_PAIRS = 2_000_000
+"""How many pairs of a cleanup's glob and a kept path are looked at: far more than anybody writes."""
 
 _TEMPORARY = re.compile(r"(/private)?/(var/)?tmp(/|$)|.*\$\{?(TMP|TEMP|TMPDIR)\b|.*%(TMP|TEMP)%", re.IGNORECASE)
 
@@ -194,6 +196,7 @@ def _hits(globs: tuple[str, ...], kept: list[_Kept]) -> Iterator[tuple[str, str,
     if not globs:
         return
     any_of_them = _matcher(globs)
+    kept = kept[: max(1, _MOST_PAIRS // len(globs))]
     beginnings = {_parts(_below_a_run(glob))[0] for glob in globs if _parts(_below_a_run(glob))}
     for what, path, node, word in kept:
         parts = _parts(path)

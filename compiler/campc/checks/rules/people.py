@@ -41,7 +41,7 @@ def idle_while_people_work(plan: Plan) -> Iterator[Diagnostic]:
             continue
         for gap, at_work in _people_in(_idle(plan, name), people):
             found.setdefault(at_work[0].name, []).append((name, gap, at_work))
-    for first, gaps in found.items():
+    for number, (first, gaps) in enumerate(found.items()):
         window = plan.placements[first].window
         parts = []
         for lot, gap, at_work in gaps:
@@ -55,8 +55,14 @@ def idle_while_people_work(plan: Plan) -> Iterator[Diagnostic]:
             head(window.at),
             "; ".join(parts),
             tuple(Note(head(p.window.at), "goes on meanwhile, too") for _, _, at_work in gaps for p in at_work[1:3]),
-            help="; ".join(dict.fromkeys(_what_saves_it(plan, lot, gap, at_work) for lot, gap, at_work in gaps)),
+            help="; ".join(dict.fromkeys(_what_saves_it(plan, *waiting) for waiting in gaps))
+            if number < _MOST_HELPED
+            else None,
         )
+
+
+_MOST_HELPED = 40
+"""For how many it is looked up which start would save the time; where there are more, nobody reads them."""
 
 
 def _people_in(gaps: list[Interval], people: list[Placement]) -> Iterator[tuple[Interval, list[Placement]]]:

@@ -1,0 +1,112 @@
+"""What the integrations share: a loop that a framework drives, and the framework's own checkpoint files inside ours."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from campc_harness.loop import Loop
+from campc_harness.memory import memory
+
+if TYPE_CHECKING:
+    from campc_harness.session import Session
+
+ENDLESS = 2**62
+
+
+class Files:
+    """A folder's files as state: a framework that can only save to disk is kept through these.
+
+    Args:
+        folder: the framework's; it belongs to this attempt alone.
+        mine: whether a file, by its relative path, is this rank's to keep.
+    """
+
+    def __init__(self, folder: Path, mine: Callable[[str], bool] = lambda path: True) -> None:
+        self.folder = folder
+        self._mine = mine
+
+    def empty(self) -> None:
+        """Begin with no files."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(parents=True)
+
+    def state_dict(self) -> dict[str, torch.Tensor]:
+        """Relative path → bytes."""
+        found = {}
+        for path in sorted(self.folder.rglob("*")):
+            name = path.relative_to(self.folder).as_posix()
+            if path.is_file() and self._mine(name):
+                tensor = torch.empty(path.stat().st_size, dtype=torch.uint8)
+                with open(path, "rb", buffering=0) as stream:
+                    view = memory(tensor)
+                    while view:
+                        count = stream.readinto(view)
+                        if not count:
+                            break
+                        view = view[count:]
+                found[name] = tensor
+        return found
+
+    def load_state_dict(self, state: Mapping[str, torch.Tensor]) -> None:
+        """Write the files."""
+        for name, tensor in state.items():
+            path = self.folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(memory(tensor))
+
+
+class Frame(Loop):
+    """A loop that a framework drives; it tells the steps, and is told when to save and when to end.
+
+    Args:
+        session: the attempt.
+        kept: what a rehearsal compares as the state.
+    """
+
+    def __init__(self, session: Session, kept: Callable[[], dict[str, Any]]) -> None:
+        super().__init__(session, ENDLESS)
+        self._kept = kept
+        self.save_asked = False
+        self.owes_evaluation = False
+        self._told_restored = False
+
+    def state_dict(self) -> dict[str, Any]:
+        return {**super().state_dict(), "owes_evaluation": self.owes_evaluation}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        super().load_state_dict(state)
+        self.owes_evaluation = state["owes_evaluation"]
+
+    def kept(self) -> dict[str, Any]:
+        return self._kept()
+
+    def restored(self) -> None:
+        """Nothing yet: the framework reads its files later, and `begun` is called then."""
+
+    def flush(self) -> None:
+        self.save_asked = True
+
+    def sized(self, total: int) -> None:
+        """The framework knows how many steps there are."""
+        self.total = self._session.rehearsal.limited(total)
+        self._session.reporter.total = self.total
+
+    def begun(self) -> None:
+        """The framework has restored, and the first step begins."""
+        if not self._told_restored:
+            self._told_restored = True
+            super().restored()
+
+    def end_step(self, step: int) -> tuple[bool, bool]:
+        """A step ended; whether to end the attempt, and whether to save first."""
+        self.step = step
+        asked, save = self._session.judge(self)
+        asked = asked and step < self.total
+        last = step >= self.total
+        save = save or asked or last or self.save_asked
+        return asked, save and self._session.rehearsal.saves

@@ -1,0 +1,96 @@
+"""What `status` says: pace, projection, the page. On records written by hand, through the real ledger."""
+
+from __future__ import annotations
+
+import re
+import time
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from campc_harness import status
+from campc_harness.bundle import open_bundle
+from campc_harness.ledger import Ledger
+from campc_harness.page import page
+from tests.harness.bundles import Bundle, campaign, executes, run, window
+
+
+def measured(folder: Path, monkeypatch: pytest.MonkeyPatch, **lot: Any) -> status.Status:
+    """A campaign whose first run took 2 s a step, while its variant hasn't begun; planned were 3,600 s each."""
+    control = run("control", steps=100)
+    variant = run("variant", steps=100, variant_of="control")
+    plan = campaign(
+        runs=[control, variant],
+        windows=[
+            executes("control", "train", control),
+            executes("variant", "train", variant, after=["control"]),
+            window("home", "retrieve", last=True, takes=50),
+        ],
+        lot=lot,
+    )
+    bundle = open_bundle(Bundle(folder, plan).root)
+    now = time.time()
+    clock = iter([now - 1000 + 2 * step for step in range(300)])
+    with monkeypatch.context() as patch:
+        # The ledger's own clock is what is set here: nobody waits 200 s for a test.
+        patch.setattr("campc_harness.clock.time.time", lambda: next(clock))
+        ledger = Ledger(bundle.ledger, "box", "here")
+        ledger.append("launch", plan_hash="x", boot="")
+        ledger.append("window", window="control", state="started")
+        ledger.append("start", window="control", run_id="control-0badcafe", attempt=1)
+        for step in range(1, 41):
+            ledger.append(
+                "metric",
+                window="control",
+                run_id="control-0badcafe",
+                attempt=1,
+                step=step,
+                values={"loss": 1 / step, "<b>": 1.0},
+            )
+        ledger.close()
+    return status.status(bundle)
+
+
+def test_the_projection_goes_by_the_step_time_observed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = measured(tmp_path, monkeypatch)
+    assert shown.projection is not None
+    # 60 steps of the control, 100 of its variant, at 2 s each, and 50 s to bring results home.
+    assert shown.projection.needed_s == pytest.approx(60 * 2 + 100 * 2 + 50)
+    assert shown.projection.basis == "2 windows at the step time observed, the others as planned"
+    assert shown.projection.fits is True
+    text = status.text(shown)
+    assert re.search(r"control +essential +train +interrupted .* 40/100 loss 0.025", text)
+    assert (
+        "what remains takes 6 min (2 windows at the step time observed, the others as planned); 71.7 h are left: fits"
+        in text
+    )
+
+
+def test_what_does_not_fit_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "DOES NOT FIT" in status.text(measured(tmp_path, monkeypatch, usable_end_s=1100))
+
+
+def test_the_page_is_whole_and_holds_no_stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    html = page(measured(tmp_path, monkeypatch))
+    opened: list[str] = []
+
+    class Checker(HTMLParser):
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            assert tag != "b", "a metric's name is text, not markup"
+            assert not any(name in ("src", "href") for name, _ in attrs), "it needs no network"
+            if tag not in ("meta", "br", "path", "polyline", "circle"):
+                opened.append(tag)
+
+        def handle_endtag(self, tag: str) -> None:
+            assert opened.pop() == tag
+
+        def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            """Nothing opens."""
+
+    checker = Checker()
+    checker.feed(html)
+    assert not opened and "<script" not in html
+    assert html.count("<figure>") == 2 and html.count("<polyline") == 2
+    assert 'aria-label="loss by step, from 0.025 to 1"' in html
