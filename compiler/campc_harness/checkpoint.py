@@ -21,7 +21,7 @@ from campc_harness.errors import NoRoom, Superseded
 from campc_harness.manifest import FileFacts, Manifest
 from campc_harness.memory import Buffers, memory
 from campc_harness.ranks import Ranks
-from campc_harness.restore import Report, Restored, restore
+from campc_harness.restore import Report, Restored, read, restore
 from campc_harness.retention import Retention
 from campc_harness.state import Snapshot
 from campc_harness.storage import Storage
@@ -88,6 +88,10 @@ class Checkpoints:
         if restored is not None:
             self.durable_step, self.durable_at = restored.manifest.step, time.monotonic()
         return restored
+
+    def read_part(self, restored: Restored, rank: int) -> dict[str, Any]:
+        """The state of another rank's part of a restored checkpoint, verified."""
+        return dict(read(self.storage, restored.name, restored.manifest, rank, 0.0).state)
 
     def submit(self, snapshot: Snapshot) -> None:
         """Hand a snapshot to the writer, which owns its buffer from here on; waits while another one is queued."""

@@ -33,6 +33,11 @@ class Ranks:
         # Ranks may differ by hours where one evaluates alone; the supervisor's watchdog is what ends a hang.
         self._group = dist.new_group(backend="gloo", timeout=datetime.timedelta(days=1))
 
+    @property
+    def group(self) -> Any:
+        """The process group, for torch.distributed's own calls; None with one process."""
+        return self._group
+
     def most(self, values: Sequence[int]) -> list[int]:
         """The largest of every position over all ranks."""
         if self._group is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from campc_harness import ending, rng, state
@@ -13,11 +13,15 @@ from campc_harness.context import Context
 from campc_harness.errors import DeadlineReached, Interrupted, Leave, Misconfigured, NoRoom, Stopped, Superseded
 from campc_harness.evaluations import Evaluations
 from campc_harness.metrics import Metrics, as_stop
+from campc_harness.order import derive
 from campc_harness.phases import AFTER, AT_ONCE, EVALUATE, LOAD, REPORTED, SAVE, SETUP, TRAIN
 from campc_harness.ranks import Ranks
 from campc_harness.rehearsal import Rehearsal
 from campc_harness.reporting import Reporter
+from campc_harness.restore import Restored
 from campc_harness.rules import Fired, Rules
+from campc_harness.sharded import NAME as SHARDED
+from campc_harness.sharded import Sharded, gather, is_sharded
 from campc_harness.signals import Latch
 from campc_harness.storage import open_storage
 
@@ -49,6 +53,7 @@ class Session:
         self.metrics.checkpoint_age = self._checkpoint_age
         self.metrics.logged = self._logged
         self.rehearsal = Rehearsal(context)
+        self.sharded: Sharded | None = None
         self.begun = time.monotonic()
         self.loop: Loop | None = None
         self.finished: str | None = None
@@ -126,12 +131,13 @@ class Session:
         self.enter(LOAD)
         self.attach(loop)
         self.ranks.connect()
+        self.sharded = self._gather()
         restored = self._restore()
         if restored is None:
             self.reporter.send("resume", step=0, **{"from": None})
             self._start_from()
         else:
-            self._set(restored.state, loop)
+            self._set(restored, loop)
             self._saved_step = loop.step
             seconds = round(restored.seconds, 6)
             self.reporter.send("resume", step=loop.step, restore_s=seconds, **{"from": restored.name})
@@ -171,14 +177,38 @@ class Session:
                 raise Misconfigured(f"checkpoints can't be kept at {self.context.checkpoints}: {error}") from error
             raise
 
-    def _set(self, saved: dict[str, Any], loop: Loop) -> None:
+    def _gather(self) -> Sharded | None:
+        if self.ranks.world == 1 and not any(map(is_sharded, self.tracked.objects.values())):
+            return None
+        home = self.context.attempt_dir or self.context.outputs.parent
+        return gather(self.tracked, home / "sharded", self.ranks, self.context.local_rank)
+
+    def _set(self, restored: Restored, loop: Loop) -> None:
+        saved, world, rank = restored.state, restored.manifest.world, self.context.rank
+        if self.sharded is not None:
+            self.sharded.prepare()
+            if rank >= world:
+                saved["objects"].get(SHARDED, {}).clear()  # it is the first rank's, who writes it
         state.load(self.tracked, saved["objects"])
+        if self.sharded is not None:
+            self.sharded.assemble(self._other_parts(restored))
         loop.load_state_dict(saved["loop"])
         self.metrics.load_state_dict(saved["metrics"])
         self.finished = saved["finished"]
         self.evaluations.load_state_dict(saved["evaluations"])
         self._best = saved["best"]
-        rng.restore(saved["rng"])
+        if rank < world:
+            rng.restore(saved["rng"])
+        else:  # no rank of that number drew before
+            rng.seed(derive("rank", self.context.seed, rank, loop.step))
+
+    def _other_parts(self, restored: Restored) -> Iterator[dict[str, Any]]:
+        """Files of sharded state of ranks that this attempt doesn't have, dealt to the ranks that it has."""
+        here = self.context.world
+        for part in range(here, restored.manifest.world):
+            if part % here == self.context.rank:
+                files: dict[str, Any] = self.checkpoints.read_part(restored, part)["objects"][SHARDED]
+                yield files
 
     def _start_from(self) -> None:
         if self.context.start_from:

@@ -35,9 +35,12 @@ def any_broken(spec: Spec, kind: str, *attributes: str) -> bool:
     return lost or any(node.broken & set(attributes) for node in group.values())
 
 
-def clock_unknown(spec: Spec) -> bool:
-    """Whether something that the places of windows in time rest on could not be read."""
-    return bool(spec.campaign.broken & {"starts", "timezone"}) or any_broken(spec, "lot", "starts", "package")
+def clock_unknown(spec: Spec, *lots: str | None) -> bool:
+    """Whether something that windows' places in time rest on could not be read: the campaign's clock, or the starts of these lots (of all, where
+    none is named; None is people's time)."""
+    if not spec.declared or spec.campaign.broken & {"starts", "timezone"}:
+        return True
+    return any("starts" in lot.broken for lot in spec.lots.values() if not lots or lot.name in lots)
 
 
 def executed(spec: Spec, lot: str) -> Iterator[tuple[Window, Run]]:

@@ -10,6 +10,7 @@ from campc.checks.words import head, listed
 from campc.diagnostic import Diagnostic
 from campc.schedule.plan import Plan
 from campc.schema.spec import Spec
+from campc.schema.work import GPU_KINDS
 
 
 @rule("C504", absence=True)
@@ -36,7 +37,8 @@ def essential_incomplete(plan: Plan) -> Iterator[Diagnostic]:
     kinds = {w.kind for w in essential}
     controls = [run.name for run in spec.used_runs().values() if run.is_control]
     lacks, adds = [], []
-    if controls and not any(w.run in controls and w.kind not in ("pilot", "rerun") for w in essential):
+    unsaid = any(w.kind in GPU_KINDS and w.run is None for w in essential)  # C312 says so.
+    if controls and not unsaid and not any(w.run in controls and w.kind not in ("pilot", "rerun") for w in essential):
         lacks.append(f"its control ({listed(controls)})")
         adds.append(f"a window with run = {controls[0]}")
     if "data_check" not in kinds:

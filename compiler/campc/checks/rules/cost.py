@@ -85,7 +85,7 @@ def mixed_currencies(plan: Plan) -> Iterator[Diagnostic]:
     """
     spec = plan.spec
     budget = spec.budget
-    if spec.campaign.broken & {"rates", "currency"}:
+    if not spec.declared or spec.campaign.broken & {"rates", "currency"}:
         return
     if budget is not None and budget.limit is not None:
         in_budget = summed(spec, [*plan.costs.total, Money(budget.limit.amount * 0, budget.limit.currency)])

@@ -124,7 +124,11 @@ def inexact_base(plan: Plan) -> Iterator[Diagnostic]:
     spec = plan.spec
     seen: set[tuple[str, str]] = set()
     for run in spec.runs.values():
-        if run.kind == "adapter" and not run.broken & {"kind", "base", "variant_of"}:
+        if (
+            run.kind == "adapter"
+            and ("run", run.name) not in spec.faulty
+            and not run.broken & {"kind", "base", "variant_of"}
+        ):
             yield from _base_of_run(spec, run, "a run that makes an adapter", seen)
     for deliverable in spec.deliverables.values():
         if deliverable.kind != "adapter" or deliverable.broken & {"kind", "base", "of"}:
@@ -133,7 +137,7 @@ def inexact_base(plan: Plan) -> Iterator[Diagnostic]:
             if not is_exact(deliverable.base):
                 yield _inexact(deliverable, deliverable.base, f"deliverable {deliverable.name}")
             continue
-        sources = [spec.runs[name] for name in deliverable.of if name in spec.runs]
+        sources = [spec.runs[n] for n in deliverable.of if n in spec.runs and ("run", n) not in spec.faulty]
         unsaid = [
             run
             for run in sources

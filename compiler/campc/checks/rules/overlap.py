@@ -114,14 +114,12 @@ def before_lot(plan: Plan) -> Iterator[Diagnostic]:
           window control { kind = train; on = box; takes = 10h; starts = +0h; run = control }
         }
     """
-    if clock_unknown(plan.spec):
-        return
     for placement in plan.placements.values():
         on = placement.window.on
         if on is None or not placement.fixed or on.lot not in plan.accounts:
             continue
         account = plan.accounts[on.lot]
-        if placement.start < account.start:
+        if placement.start < account.start and not clock_unknown(plan.spec, on.lot):
             early = account.start - placement.start
             yield Diagnostic(
                 "C303",
@@ -150,8 +148,6 @@ def before_dependency(plan: Plan) -> Iterator[Diagnostic]:
           window report  { kind = review; takes = 1h; after = control }
         }
     """
-    if clock_unknown(plan.spec):
-        return
     for placement in plan.placements.values():
         if not placement.fixed:
             continue
@@ -160,7 +156,9 @@ def before_dependency(plan: Plan) -> Iterator[Diagnostic]:
             for n in placement.window.after
             if n in plan.placements and plan.placements[n].end > placement.start
         ]
-        if not late:
+        if not late or clock_unknown(
+            plan.spec, *(p.window.on.lot if p.window.on else None for p in (placement, *late))
+        ):
             continue
         latest = max(late, key=lambda p: p.end)
         ends = "; ".join(f"{p.name} ends at {moment(plan, p.end)}" for p in late)

@@ -11,6 +11,7 @@ from campc.checks.registry import rule
 from campc.checks.words import head, listed, moment
 from campc.diagnostic import Diagnostic, Note
 from campc.schedule.plan import Interval, Placement, Plan
+from campc.schema.work import GPU_KINDS
 from campc.values.quantities import Duration, Offset, format_duration
 
 
@@ -35,7 +36,7 @@ def idle_while_people_work(plan: Plan) -> Iterator[Diagnostic]:
     if clock_unknown(plan.spec) or any_broken(plan.spec, "window", "on", "starts", "takes", "after"):
         return
     found: dict[str, list[tuple[str, Interval, list[Placement]]]] = {}
-    people = [p for p in plan.placements.values() if p.window.on is None]
+    people = [p for p in plan.placements.values() if p.window.on is None and p.window.kind not in GPU_KINDS]
     for name, account in plan.accounts.items():
         if account.price is None:
             continue

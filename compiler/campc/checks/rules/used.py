@@ -57,7 +57,7 @@ def _unused(spec: Spec) -> Iterator[tuple[Node, str, str]]:
                     f"no run reads corpus {corpus.name}",
                     f"write corpus = {corpus.name} in the runs that read it",
                 )
-    if not any_broken(spec, "lot", "package"):
+    if not any_broken(spec, "lot", "package") and not any_broken(spec, "window", "on"):
         rented = {lot.package for lot in spec.lots.values()}
         for package in spec.packages.values():
             if package.name not in rented:
