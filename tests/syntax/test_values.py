@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from campc.values.instants import Clock, Date
-from campc.values.literals import NotAValue, read_literal, read_string
+from campc.values.literals import read_literal
 from campc.values.money import Money, MoneyRate
 from campc.values.quantities import Duration, EventRate, Share, Size, SizeRate, Steps
+from campc.values.reading import NotAValue
+from campc.values.strings import read_string
 from campc.values.suggest import closest
 
 

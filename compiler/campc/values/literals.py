@@ -1,21 +1,20 @@
-"""What is written out, read exactly: numbers and all that begins like one, and strings.
+"""What is written out, read exactly: numbers and all that begins like one.
 
-Both readers return a value, or a ``NotAValue`` that says what is wrong and, where it can be told, what was meant.
+The readers return a value, or a ``NotAValue`` that says what is wrong and, where it can be told, what was meant.
 """
 
 from __future__ import annotations
 
-import datetime as dt
 import re
 from fractions import Fraction
 from typing import Final, TypeAlias
 
-from attrs import frozen
-
 from campc.values.currencies import DECIMALS
+from campc.values.dates import read_date
 from campc.values.instants import Clock, Date
 from campc.values.money import Money, MoneyRate
 from campc.values.quantities import Duration, EventRate, Share, Size, SizeRate, Steps
+from campc.values.reading import NotAValue, shown
 
 Written: TypeAlias = (
     Fraction | Duration | Size | SizeRate | EventRate | Money | MoneyRate | Share | Steps | Date | Clock
@@ -39,19 +38,6 @@ _OTHER_TIME_UNITS = {
 _SYMBOLS = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY"}
 _NUMBER = re.compile(r"(?:0|[1-9][0-9]*(?:_[0-9]+)*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![\w.])")
 _PARTS = re.compile(r"([0-9][0-9_]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)[ \t]*([^\W\d_]+|%)")
-_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?:(?:T|[ \t]+)(\d\d):(\d\d)(?::(\d\d))?(Z|([+-])(\d\d):(\d\d))?)?", re.ASCII)
-
-
-@frozen
-class NotAValue:
-    """Why a text is no value: ``message`` without its end mark, ``instead`` the text to write, ``start`` and ``end`` the
-    part of the text that is at fault (all of it where ``end`` is None)."""
-
-    message: str
-    instead: str | None = None
-    start: int = 0
-    end: int | None = None
-    help: str | None = None
 
 
 def read_number(text: str) -> Fraction | NotAValue:
@@ -64,7 +50,7 @@ def read_number(text: str) -> Fraction | NotAValue:
     mantissa, _, exponent = digits.lower().partition("e")
     if len(mantissa) > MOST_DIGITS or len(exponent) > 5 or abs(int(exponent or 0)) > MOST_EXPONENT:
         return NotAValue(
-            f"{_shown(text)} is too long or too large a number",
+            f"{shown(text)} is too long or too large a number",
             help=f"a number has at most {MOST_DIGITS} digits, and a power of ten from -{MOST_EXPONENT} to {MOST_EXPONENT}",
         )
     return Fraction(digits)
@@ -75,7 +61,7 @@ def read_literal(text: str) -> Written | NotAValue:
     if _NUMBER.fullmatch(text):
         return read_number(text)
     if text[4:5] == "-":
-        return _read_date(text)
+        return read_date(text)
     left, per, right = _split_per(text)
     if per:
         return _read_rate(text, left, per, right)
@@ -263,7 +249,7 @@ def _read_odd(text: str) -> NotAValue:
                 number.message, f"{instead}{with_unit[2]}{with_unit[3]}" if instead else None, help=number.help
             )
     number = read_number(text)
-    return number if isinstance(number, NotAValue) else NotAValue(f"{_shown(text)} is not a value")
+    return number if isinstance(number, NotAValue) else NotAValue(f"{shown(text)} is not a value")
 
 
 def _not_a_number(text: str) -> NotAValue:
@@ -284,154 +270,5 @@ def _not_a_number(text: str) -> NotAValue:
             f"{text} is not a number", str(int(text, 0)) if len(text) < 20 else None, help="numbers are decimal"
         )
     return NotAValue(
-        f"{_shown(text)} is not a number", help="a text stands in quotes; a number is written 12, 1_000, 0.5 or 2e-4"
+        f"{shown(text)} is not a number", help="a text stands in quotes; a number is written 12, 1_000, 0.5 or 2e-4"
     )
-
-
-def _read_date(text: str) -> Written | NotAValue:
-    match = _DATE.fullmatch(text)
-    if match is None:
-        return _not_a_date(text)
-    year, month, day, hour, minute, second, offset, sign, offset_hours, offset_minutes = match.groups()
-    try:
-        date = dt.date(int(year), int(month), int(day))
-    except ValueError:
-        return NotAValue(
-            f"{text[:10]} is not a day: {_reason(int(year), int(month))}",
-            help="write a day of the calendar, year-month-day",
-        )
-    if hour is None:
-        return Date(date)
-    if int(hour) > 23 or int(minute) > 59 or int(second or 0) > 59:
-        return NotAValue(
-            f"{text} is not a time of day", help="hours go from 00 to 23, minutes and seconds from 00 to 59"
-        )
-    local = dt.datetime(date.year, date.month, date.day, int(hour), int(minute), int(second or 0))
-    if offset is None:
-        return Clock(local)
-    if offset == "Z":
-        return Clock(local, 0)
-    if int(offset_hours) > 23 or int(offset_minutes) > 59:
-        return NotAValue(f"{offset} is not an offset from UTC", help="an offset is written +01:00, or Z for UTC itself")
-    seconds = int(offset_hours) * 3600 + int(offset_minutes) * 60
-    return Clock(local, -seconds if sign == "-" else seconds)
-
-
-def _reason(year: int, month: int) -> str:
-    if year < 1:
-        return "years begin with 0001"
-    if not 1 <= month <= 12:
-        return "months go from 01 to 12"
-    last = (
-        (dt.date(year + month // 12, month % 12 + 1, 1) - dt.timedelta(days=1)).day
-        if (year, month) < (9999, 12)
-        else 31
-    )
-    return f"that month has {last} days"
-
-
-def _not_a_date(text: str) -> NotAValue:
-    loose = re.fullmatch(
-        r"(\d{4})-(\d{1,2})-(\d{1,2})(?:(?:[Tt]|[ \t]+)(\d{1,2}):(\d{2})(?::(\d{2}))?([Zz]|[+-]\d{1,2}(?::?\d{2})?)?)?",
-        text,
-        re.ASCII,
-    )
-    shown = "2026-12-01, 2026-12-01 09:00 or 2026-12-01T09:00:30+01:00"
-    if loose is None:
-        return NotAValue(f"{_shown(text)} is not a date or a time", help=f"write it as {shown}")
-    year, month, day, hour, minute, second, offset = loose.groups()
-    instead = f"{year}-{month:0>2}-{day:0>2}"
-    if hour is not None:
-        instead += f"{'T' if 'T' in text else ' '}{hour:0>2}:{minute}" + (f":{second}" if second else "")
-        if offset in ("Z", "z"):
-            instead += "Z"
-        elif offset:
-            figures = offset[1:].replace(":", "")
-            figures = f"{figures:0>2}00" if len(figures) <= 2 else f"{figures:0>4}"
-            instead += f"{offset[0]}{figures[:2]}:{figures[2:]}"
-    read = _read_date(instead) if _DATE.fullmatch(instead) else None
-    good = read is not None and not isinstance(read, NotAValue)
-    return NotAValue(
-        f"{text} is not how a date is written", instead if good else None, help=None if good else f"write it as {shown}"
-    )
-
-
-_ESCAPE = re.compile(r"\\(?:u\{([^}\"\n]*)\}|(.|\n|$))", re.DOTALL)
-_PLAIN_ESCAPES = {'"': '"', "\\": "\\", "n": "\n", "t": "\t"}
-
-
-def read_string(text: str) -> str | NotAValue:
-    """The text that a string literal, with its quotes, stands for.
-
-    Of one in three quotes, a line break after the opening quotes, the indent that all lines with text have in common, and a
-    last line of nothing but spaces are left out; its line ends count as ``\\n``.
-    """
-    if not text.startswith('"""'):
-        return text[1:-1] if "\\" not in text else _unescape(text[1:-1], 1)
-    body = text[3:-3]
-    if "\\" in body:
-        faulty = _unescape(body, 3)
-        if isinstance(faulty, NotAValue):
-            return faulty
-    dedented = _dedent(body)
-    return _unescape(dedented, 3) if "\\" in dedented else dedented
-
-
-def _unescape(body: str, offset: int) -> str | NotAValue:
-    pieces, at = [], 0
-    for match in _ESCAPE.finditer(body):
-        pieces.append(body[at : match.start()])
-        at = match.end()
-        code, plain = match.groups()
-        place = offset + match.start()
-        if plain is not None:
-            if plain not in _PLAIN_ESCAPES:
-                what = "a backslash at the end of a line" if plain in ("\n", "\r", "") else f"\\{plain}"
-                return NotAValue(
-                    f"{what} is not an escape",
-                    None,
-                    place,
-                    offset + match.end(),
-                    help='escapes are \\" \\\\ \\n \\t \\u{1F600}; a backslash itself is written \\\\',
-                )
-            pieces.append(_PLAIN_ESCAPES[plain])
-            continue
-        number = int(code, 16) if re.fullmatch(r"[0-9a-fA-F]{1,6}", code) else -1
-        if not 0 < number <= 0x10FFFF or 0xD800 <= number <= 0xDFFF:
-            return NotAValue(
-                f"{match[0]} is not a character",
-                None,
-                place,
-                offset + match.end(),
-                help="write the number of a Unicode character in hexadecimal, for example \\u{1F600}",
-            )
-        pieces.append(chr(number))
-    pieces.append(body[at:])
-    return "".join(pieces)
-
-
-def _dedent(body: str) -> str:
-    lines = body.replace("\r\n", "\n").split("\n")
-    first_on_own_line = len(lines) > 1 and not lines[0].strip(" \t")
-    if first_on_own_line:
-        del lines[0]
-    if len(lines) > 1 and not lines[-1].strip(" \t"):
-        del lines[-1]
-        # the line break before the closing quotes belongs to their indent
-    counted = lines if first_on_own_line else lines[1:]
-    margins = [line[: len(line) - len(line.lstrip(" \t"))] for line in counted if line.strip(" \t")]
-    margin = _common(margins)
-    kept = [line[len(margin) :] if line.startswith(margin) else line.lstrip(" \t") for line in counted]
-    return "\n".join(kept if first_on_own_line else [*lines[:1], *kept])
-
-
-def _common(margins: list[str]) -> str:
-    if not margins:
-        return ""
-    low, high = min(margins), max(margins)
-    size = next((i for i, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), min(len(low), len(high)))
-    return low[:size]
-
-
-def _shown(text: str) -> str:
-    return text if len(text) <= 40 else f"{text[:37]}…"
