@@ -37,7 +37,10 @@ def test_every_line_compiles(tmp_path: Path) -> None:
     scene.say(16.1, "start", window="wider", run_id=WIDER, attempt=2)
     scene.say(16.2, "resume", window="wider", run_id=WIDER, attempt=2, step=25)
     measured = close(scene.write(tmp_path / "bundle"), reload=False).measured
-    lines = {place: [m.spec for m in measured if m.place and m.place.split()[0] == place] for place in ("package", "checkpoint", "window")}
+    lines = {
+        place: [m.spec for m in measured if m.place and m.place.split()[0] == place]
+        for place in ("package", "checkpoint", "window")
+    }
     assert len(lines["package"]) == 1 and len(lines["checkpoint"]) == 3 and len(lines["window"]) == 6
     for window in lines["window"]:
         assert faults(lines["package"][0], "; ".join(lines["checkpoint"]), window) == []
