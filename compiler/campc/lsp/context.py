@@ -9,12 +9,11 @@ from attrs import frozen
 from campc.schema import BLOCKS
 from campc.source import Source
 from campc.syntax import tree
+from campc.syntax.complete import place
 
-_ITEM_START = re.compile(r"(?:^|[{;])\s*(?P<word>[A-Za-z_]\w*)?$")
-_VALUE = re.compile(r"(?:^|[{;]|\s)(?P<name>[A-Za-z_]\w*)\s*=(?!=)\s*(?P<typed>[^;{}=#]*)$")
 _LABEL = re.compile(r"(?:^|[{;])\s*(?P<kind>[A-Za-z_]\w*)\s+(?P<word>[A-Za-z_]\w*)?$")
 _USE = re.compile(r'^\s*use\s+"(?P<typed>[^"]*)$')
-_WORD = re.compile(r"[A-Za-z_][\w.]*$")
+_TYPED = re.compile(r"(?:^|[=\[,({])\s*(?P<typed>[^=\[,({]*)$")
 
 
 @frozen
@@ -33,65 +32,34 @@ class Context:
         return self.blocks[-1].kind if self.blocks else ""
 
 
-def enclosing(file: tree.File, offset: int) -> tuple[tree.Block, ...]:
-    """The blocks around an offset, from the outermost."""
-    found: list[tree.Block] = []
-    items: tuple[tree.Item, ...] | tuple[tree.BodyItem, ...] = file.items
-    while True:
-        inside = next(
-            (i for i in items if isinstance(i, tree.Block) and i.head.end < offset and _holds(i, offset)), None
-        )
-        if inside is None:
-            return tuple(found)
-        found.append(inside)
-        items = inside.body
-
-
-def _holds(block: tree.Block, offset: int) -> bool:
-    closed = block.at.text.endswith("}") and not block.broken
-    return offset < block.at.end or (not closed and offset <= block.at.end) or (block.broken and offset <= block.at.end)
-
-
 def context(file: tree.File, source: Source, offset: int) -> Context:
     """What stands around the cursor, also while the line isn't finished."""
-    blocks = enclosing(file, offset)
+    here = place(source, offset)
+    blocks = tuple(_block(file, kind, name) for kind, name in here.blocks)
     line, column = source.position(offset)
     before = source.line(line)[: column - 1]
-    if _in_comment(before):
-        return Context(blocks, "none", None, "")
     use = _USE.search(before)
     if use is not None:
         return Context(blocks, "use", None, use["typed"])
-    if before.count('"') % 2:
-        value = _VALUE.search(before)
-        return Context(
-            blocks, "value" if value else "none", value["name"] if value else None, value["typed"] if value else ""
-        )
-    value = _VALUE.search(before)
-    if value is not None:
-        return Context(blocks, "value", value["name"], value["typed"])
-    attribute = next((i for i in _attributes(blocks) if i.value.at.start <= offset <= i.value.at.end), None)
-    if attribute is not None and attribute.at.line != line:
-        word = _WORD.search(before)
-        return Context(blocks, "value", attribute.name, word[0] if word else "")
-    item = _ITEM_START.search(before)
-    if item is not None:
-        return Context(blocks, "item", None, item["word"] or "")
+    if here.in_text and (here.attribute is None or before.count('"') % 2 == 0):
+        return Context(blocks, "none", None, "")
+    if here.attribute is not None:
+        typed = _TYPED.search(before)
+        return Context(blocks, "value", here.attribute, typed["typed"] if typed else here.word)
     label = _LABEL.search(before)
     if label is not None and label["kind"] in BLOCKS:
         return Context(blocks, "label", label["kind"], label["word"] or "")
-    return Context(blocks, "none", None, "")
+    return Context(blocks, "item" if "WORD" in here.expected else "none", None, here.word)
 
 
-def _attributes(blocks: tuple[tree.Block, ...]) -> list[tree.Attribute]:
-    return [item for item in blocks[-1].body if isinstance(item, tree.Attribute)] if blocks else []
-
-
-def _in_comment(before: str) -> bool:
-    quoted = False
-    for character in before:
-        if character == '"':
-            quoted = not quoted
-        elif character == "#" and not quoted:
-            return True
-    return False
+def _block(file: tree.File, kind: str, name: str | None) -> tree.Block:
+    """The tree's block of that kind and name; an empty one where it could not be read."""
+    stack: list[tree.Item | tree.BodyItem] = list(file.items)
+    while stack:
+        item = stack.pop()
+        if isinstance(item, tree.Block):
+            if item.kind == kind and (item.label.text if item.label is not None else None) == name:
+                return item
+            stack.extend(item.body)
+    nowhere = file.source.span(0, 0)
+    return tree.Block(kind, nowhere, tree.Label(name, nowhere, False) if name is not None else None, (), nowhere, nowhere, True)
