@@ -4,6 +4,8 @@ SHELL := /bin/bash
 
 VENV   := .venv
 PY     := $(VENV)/bin/python
+# What the demo needs, and what everything else needs.
+RUN    := $(VENV)/.run
 STAMP  := $(VENV)/.stamp
 # Test processes share the two cores of a small machine; more threads in each only get in one another's way.
 export OMP_NUM_THREADS ?= 1
@@ -16,11 +18,15 @@ help:  ## what there is to make
 
 setup: $(STAMP)  ## .venv with everything pinned, and Pango
 
-$(STAMP): requirements/dev.txt pyproject.toml tools/setup.sh
-	@tools/setup.sh
+$(RUN): requirements/run.txt pyproject.toml tools/setup.sh
+	@tools/setup.sh run
 	@touch $@
 
-demo: $(STAMP)  ## a whole campaign on the CPU: checked, built, killed, resumed, closed out
+$(STAMP): requirements/dev.txt $(RUN)
+	@tools/setup.sh dev
+	@touch $@
+
+demo: $(RUN)  ## a whole campaign on the CPU: checked, built, killed, resumed, closed out
 	@$(PY) -m tools.demo
 
 check: $(STAMP)  ## lint, format and types

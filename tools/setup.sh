@@ -2,9 +2,12 @@
 # Makes .venv from a bare Debian or Ubuntu with Python >= 3.11: the pinned requirements, campc itself as an editable
 # install, and Pango, which WeasyPrint needs to set the PDFs. As root it brings Debian packages that are missing;
 # otherwise it says the one line to type. Called by `make`; running it twice does nothing new.
+#
+# usage: tools/setup.sh run|dev      run: what compiles, runs and closes out a campaign; dev: what the tests need, too
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+WHAT=${1:-dev}
 PANGO=(libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0 fonts-dejavu-core)
 
 say() { printf '\033[1m%s\033[0m\n' "$*" >&2; }
@@ -42,14 +45,14 @@ python=$(find_python) || { bring python3 python3-venv; python=$(find_python) || 
 [ -x .venv/bin/python ] || { say "Making .venv"; "$python" -m venv .venv; }
 say "Installing the pinned requirements into .venv (PyTorch is the large one)"
 # shellcheck disable=SC2086
-.venv/bin/python -m pip install --quiet --disable-pip-version-check ${PIP_FLAGS:-} -r requirements/dev.txt
+.venv/bin/python -m pip install --quiet --disable-pip-version-check ${PIP_FLAGS:-} -r "requirements/$WHAT.txt"
 .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 
 .venv/bin/python -c 'import weasyprint' >/dev/null 2>&1 || bring "${PANGO[@]}"
 .venv/bin/python -c 'import weasyprint' >/dev/null || { say "WeasyPrint does not load: see above."; exit 1; }
 
 # What only some tests need: without it they skip, and say why. CI brings it.
-if [ -n "${CI:-}" ] && [ "$(id -u)" = 0 ]; then
+if [ "$WHAT" = dev ] && [ -n "${CI:-}" ] && [ "$(id -u)" = 0 ]; then
   PATH="$PATH:/usr/sbin" command -v slurmctld >/dev/null || (bring slurm-wlm munge) || say "No Slurm: its tests will skip."
   command -v chromium >/dev/null || (bring chromium) || say "No Chromium: the tests in a browser will skip."
   if command -v npm >/dev/null; then

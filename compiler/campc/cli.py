@@ -232,6 +232,27 @@ def _new(options: argparse.Namespace) -> int:
     return command(options)
 
 
+def _declare_lsp(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--stdio", action="store_true", help="serve on standard input and output (the default)")
+    parser.add_argument("--tcp", metavar="HOST:PORT", help="serve on a port, for one client")
+    parser.set_defaults(run=_lsp)
+
+
+def _lsp(options: argparse.Namespace) -> int:
+    try:
+        from campc.lsp.server import serve
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("pygls", "lsprotocol", "cattrs"):
+            raise
+        sys.stderr.write("campc: the language server needs pygls: pip install 'campc[lsp]'\n")
+        return COULD_NOT_RUN
+    if options.tcp is not None and not options.tcp.rpartition(":")[2].isdigit():
+        sys.stderr.write(f"campc: --tcp takes HOST:PORT, and {options.tcp} is none\n")
+        return COULD_NOT_RUN
+    serve(tcp=options.tcp)
+    return OK
+
+
 COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "check": ("find what would cost days, in a second", _declare_check),
     "plan": ("print the schedule and the account", _declare_plan),
@@ -242,6 +263,7 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "diff": ("say what changes from one plan to another", _declare_diff),
     "explain": ("print what a code means", _declare_explain),
     "fmt": ("put specs into the one style", _declare_fmt),
+    "lsp": ("serve editors", _declare_lsp),
     "new": ("write a first spec", _declare_new),
 }
 

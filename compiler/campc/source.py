@@ -42,6 +42,10 @@ class Source:
         line = bisect_right(self._line_starts, offset)
         return line, offset - self._line_starts[line - 1] + 1
 
+    def line_start(self, number: int) -> int:
+        """The offset at which a line begins, from 1."""
+        return self._line_starts[number - 1]
+
     def line(self, number: int) -> str:
         """The text of a line, from 1, without its end."""
         start = self._line_starts[number - 1]

@@ -526,3 +526,12 @@ def test_how_often_an_interruptible_machine_was_taken(tmp_path: Path) -> None:
     scene.say(16, "interrupted", window="wider", run_id=WIDER, attempt=1, step=30, reason="SIGTERM", code=75)
     measured = {m.what: m for m in closed(scene, tmp_path).measured}["interruptions of box"]
     assert (measured.spec, measured.assumed, measured.held) == ("interruptions = 1 per 30h", "1 per 24 h", True)
+
+
+def test_what_another_machine_wrote_does_not_move_the_terminal(tmp_path: Path) -> None:
+    scene = stopped(positive())
+    for line in scene.lines:
+        if line["event"] == "stop":
+            line["reason"] = "\x1b]0;owned\x07\x1b[2Jgone"
+    text = summary(closed(scene, tmp_path))
+    assert "owned" in text and all(letter.isprintable() or letter == "\n" for letter in text)

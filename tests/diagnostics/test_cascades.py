@@ -4,6 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from .compiling import compile_text
 
@@ -75,3 +77,13 @@ def test_a_missing_attribute_is_one_fault_at_most(number: int) -> None:
     found = said("\n".join([*LINES[:number], *LINES[number + 1 :]]) + "\n")
     codes = {fault.split()[0] for fault in found}
     assert len(found) <= 1 or codes == ALONE.get(name), "\n".join(found)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.sets(st.sampled_from(ATTRIBUTES), min_size=2, max_size=6), st.sampled_from(["@", "nothing_of_that_name"]))
+def test_several_broken_attributes_are_as_many_faults(numbers: set[int], wrong: str) -> None:
+    names = {n: LINES[n].partition("=")[0] for n in numbers}
+    broken = {n for n, name in names.items() if (wrong, name.strip()) not in RIGHT}
+    lines = [f"{names[n]}= {wrong}" if n in broken else line for n, line in enumerate(LINES)]
+    faults = said("\n".join(lines) + "\n")
+    assert sorted(int(fault.split()[1].rstrip(":")) - 1 for fault in faults) == sorted(broken), "\n".join(faults)

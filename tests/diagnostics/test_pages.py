@@ -4,6 +4,7 @@ import pytest
 
 from campc.checks.examples import complete
 from campc.checks.explain import code_named, explain_code, overview, pages
+from campc.cli import main
 from campc.codes import CODES
 
 from .compiling import compile_text
@@ -57,3 +58,13 @@ def test_a_code_is_found_by_number_and_name() -> None:
     assert code_named("c301") is code_named("301") is code_named("gpu-windows-overlap") is info
     assert code_named("C999") is None
     assert len(overview().splitlines()) == len(CODES) + 2
+
+
+def test_explain_is_a_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "c301", "no-budget"]) == 0
+    told = capsys.readouterr().out
+    assert "C301 gpu-windows-overlap is an error" in told and "# campc: allow C405 because REASON" in told
+    assert main(["explain"]) == 0
+    assert "C706 W shutdown-from-inside-only" in capsys.readouterr().out
+    assert main(["explain", "C999"]) == 2
+    assert "there is no code C999" in capsys.readouterr().err

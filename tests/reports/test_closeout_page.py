@@ -7,7 +7,8 @@ import re
 import pytest
 from attrs import evolve
 
-from campc.report import closeout_document, closeout_page
+from campc.closeout.model import Environment
+from campc.report import closeout_document, closeout_markdown, closeout_page
 from campc.report.blocks import Figure, Table
 from campc.report.curves import thinned
 from tests.reports import closeouts
@@ -170,3 +171,26 @@ def test_of_many_files_those_that_differ_come_first() -> None:
     assert len(table.rows) == 300
     assert table.rows[0].cells[0].text == "runs/0399.bin"
     assert "100 more files, all verified" in table.tail.replace("\u00a0", " ")
+
+
+def test_what_cannot_be_seen_is_replaced() -> None:
+    """A stranger's record may hold anything; what is signed must not hold what it doesn't show."""
+    base = closeouts.stopped()
+    nasty = "\x00bell\x07 \x1b[31mred\x1b[0m \ud800half \u202eevil\u202c </p><script>x</script>"
+    window = evolve(base.windows[1], explanation=nasty)
+    environment = Environment(
+        lot='a "b" <c>', machine=nasty, items=((nasty, nasty), ("packages", nasty), ("packages", "b"))
+    )
+    made = evolve(
+        base,
+        windows=(window, *base.windows[1:]),
+        environments=(environment, environment),
+        keeper=nasty,
+        remarks=(nasty,),
+    )
+    page = closeout_page(made)
+    assert_sound(page)
+    page.encode()
+    assert not set(page) & set("\x00\x07\x1b\u202e\ud800")
+    assert "\ufffdbell\ufffd" in page
+    closeout_markdown(made).encode()

@@ -218,3 +218,25 @@ def test_without_pango_one_line_says_what_to_install(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(builtins, "__import__", broken)
     with pytest.raises(PdfUnavailable, match="apt-get install -y libpango"):
         pdf("<p>")
+
+
+def test_the_answer_is_on_the_first_half_page(plan_file: bytes, close_file: bytes) -> None:
+    for file, heading in ((plan_file, "Timeline"), (close_file, "Deliverables and answer")):
+        page = pypdf.PdfReader(io.BytesIO(file)).pages[0]
+        heights: list[float] = []
+
+        def note(
+            text: str,
+            _: object,
+            place: list[float],
+            *rest: object,
+            heading: str = heading,
+            heights: list[float] = heights,
+        ) -> None:
+            if heading in text:
+                heights.append(place[5])
+
+        page.extract_text(visitor_text=note)
+        assert heights, f"{heading} is not on the first page"
+        pixels = page.mediabox.height / 0.75  # What the page is set in: 96 an inch, counted from above.
+        assert heights[0] <= pixels / 2

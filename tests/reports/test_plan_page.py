@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from campc.report import plan_document, plan_page
+from campc.report import plan_csv, plan_document, plan_ics, plan_markdown, plan_page
 from campc.report.blocks import Figure, Table
 from tests.reports import specs
 from tests.reports.soundness import assert_sound
@@ -142,3 +142,14 @@ def test_three_hundred_windows_stay_readable() -> None:
     named = sum(f"step_{index:03d}" in shown or f"{index:03d}" in shown for index in range(300))
     assert named == 300
     assert len("".join(str(part) for paragraph in document.cover.paragraphs for part in paragraph.text)) < 1500
+
+
+def test_a_spec_with_faults_still_has_its_forms() -> None:
+    """`campc plan` prints a faulty plan, too: whatever is missing, no form of it fails."""
+    lines = specs.SMALL.splitlines()
+    for index in range(len(lines)):
+        plan = specs.plan_of("\n".join(lines[:index] + lines[index + 1 :]))
+        assert plan_markdown(plan)
+        assert plan_csv(plan)
+        assert plan_ics(plan)
+        assert_sound(plan_page(plan))

@@ -222,8 +222,8 @@ def _exact(seconds: float) -> Fraction:
 
 
 def _rounded(seconds: float) -> Fraction:
-    """To whole seconds from a hundred of them, below that to three digits: no clock of a campaign knows more."""
-    if seconds >= 100:
+    """To whole seconds from a minute on, below that to three digits: no clock of a campaign knows more."""
+    if seconds >= 60:
         return Fraction(round(seconds))
     return Fraction(str(Decimal(f"{seconds:.3g}")))
 

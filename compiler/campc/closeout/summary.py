@@ -9,14 +9,19 @@ from campc.closeout.model import Closeout, DeliverableResult, RatioResult
 from campc.values.money import Money
 from campc.values.quantities import format_duration
 
-__all__ = ["summary"]
+__all__ = ["printable", "summary"]
 
 MOST_REJECTED = 12
 
 
 def summary(closeout: Closeout) -> str:
     """Verdict, cost, what was accepted, each ratio or why it is undefined, and the largest deviation."""
-    return "\n".join(_lines(closeout)) + "\n"
+    return "".join(f"{printable(line)}\n" for line in _lines(closeout))
+
+
+def printable(text: str) -> str:
+    """The text without control characters: another machine wrote it, and this may be a terminal."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def _lines(closeout: Closeout) -> Iterator[str]:

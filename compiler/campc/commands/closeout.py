@@ -11,6 +11,7 @@ from pathlib import Path
 from campc.closeout import RELOAD_TIMEOUT_S, Refused, close, summary, to_json
 from campc.closeout.bundle import open_bundle
 from campc.closeout.model import Closeout
+from campc.closeout.summary import printable
 
 __all__ = ["closeout"]
 
@@ -39,7 +40,7 @@ def closeout(
         folder.mkdir(parents=True, exist_ok=True)
         write_all(folder, files)
     except Refused as refused:
-        sys.stderr.write(f"campc: {refused}\n")
+        sys.stderr.write(f"campc: {printable(str(refused))}\n")
         return COULD_NOT_RUN
     except OSError as fault:
         sys.stderr.write(f"campc: {fault.filename or folder} can't be written: {fault.strerror or fault}\n")

@@ -132,7 +132,7 @@ def text(old: Side, new: Side, found: Difference, most: Money | None) -> str:
         lines.append(f"  {_sign(change)} {_sentence(change)}")
     if most is not None:
         lines += ["", f"It costs more than {most} more."]
-    return "\n".join(lines) + "\n"
+    return "".join(f"{''.join(c if c.isprintable() else ' ' for c in line)}\n" for line in lines)
 
 
 def markdown(old: Side, new: Side, found: Difference, most: Money | None) -> str:

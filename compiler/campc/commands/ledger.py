@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 from campc.closeout import Refused
 from campc.closeout.bundle import open_bundle
 from campc.closeout.record import Story, read_story
+from campc.closeout.summary import printable
 from campc_harness.ledger import Record
 
 SOUND, DAMAGED, COULD_NOT_RUN = 0, 1, 2
@@ -43,7 +44,7 @@ def command(options: Namespace) -> int:
         bundle = open_bundle(options.bundle)
         story = read_story(bundle)
     except Refused as refused:
-        sys.stderr.write(f"campc: {refused}\n")
+        sys.stderr.write(f"campc: {printable(str(refused))}\n")
         return COULD_NOT_RUN
     records = list(_selected(story, options))
     if options.json:
@@ -89,14 +90,14 @@ def table(records: Sequence[Record], zone: tzinfo, *, several: bool = False) -> 
 def _row(record: Record, zone: tzinfo, several: bool) -> list[str]:
     when = datetime.fromtimestamp(record.time, zone).strftime("%Y-%m-%d %H:%M:%S")
     step = "" if record.step is None else f"{record.step:,}"
-    lot = [_plain(record.lot or "")] if several else []
+    lot = [printable(record.lot or "")] if several else []
     return [
         str(record.seq),
         when,
         *lot,
-        _plain(record.event),
-        _plain(record.window or ""),
-        _plain(record.run_id or ""),
+        printable(record.event),
+        printable(record.window or ""),
+        printable(record.run_id or ""),
         step,
         _what(record),
     ]
@@ -104,7 +105,7 @@ def _row(record: Record, zone: tzinfo, several: bool) -> list[str]:
 
 def _what(record: Record) -> str:
     said = [_brief(record.more[key]) for key in _SAID if record.more.get(key) not in (None, "", {}, [])]
-    text = _plain(", ".join([*said, *([record.reason] if record.reason else [])]))
+    text = printable(", ".join([*said, *([record.reason] if record.reason else [])]))
     return text if len(text) <= MOST_WORDS else text[: MOST_WORDS - 1] + "…"
 
 
@@ -116,11 +117,6 @@ def _brief(value: Any) -> str:
     if isinstance(value, list):
         return " ".join(_brief(item) for item in value)
     return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def _plain(text: str) -> str:
-    """No control characters: a ledger is another machine's text, and this may be a terminal."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def _selected(story: Story, options: Namespace) -> Iterable[Record]:

@@ -7,6 +7,7 @@ import sys
 from argparse import Namespace
 
 from campc.closeout import Refused
+from campc.closeout.summary import printable
 from campc.closeout.verify import Verified, verify
 from campc.values.quantities import format_size
 
@@ -19,7 +20,7 @@ def command(options: Namespace) -> int:
     try:
         found = verify(options.package)
     except Refused as refused:
-        sys.stderr.write(f"campc: {refused}\n")
+        sys.stderr.write(f"campc: {printable(str(refused))}\n")
         return COULD_NOT_RUN
     other = options.digest is not None and options.digest.lower() not in (found.digest, found.archive)
     if options.json:
@@ -48,4 +49,4 @@ def _print(found: Verified, expected: str | None) -> None:
         lines.append(f"archive  {found.archive}")
     if expected:
         lines.append(f"neither is the expected digest {expected}: this is another package, or it was packed again")
-    sys.stdout.write("\n".join(lines) + "\n")
+    sys.stdout.write("".join(f"{printable(line)}\n" for line in lines))

@@ -103,7 +103,7 @@ def _utc(instant: Instant) -> str:
 
 
 def _text(text: str) -> str:
-    plain = text.replace(words.NBSP, " ").replace("\\", "\\\\").replace(";", "\\;").replace(",", "\\,")
+    plain = words.visible(text).replace(words.NBSP, " ").replace("\\", "\\\\").replace(";", "\\;").replace(",", "\\,")
     return plain.replace("\r\n", "\n").replace("\r", "\n").replace("\n", "\\n")
 
 

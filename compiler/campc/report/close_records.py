@@ -160,14 +160,14 @@ def appendix(view: CloseView) -> Section:
     every = every_deliverable(view)
     if every is not None:
         blocks.append(every)
-    for environment in closeout.environments:
+    for index, environment in enumerate(closeout.environments, 1):
         parts: dict[str, list[str]] = {}
         for name, value in environment.items:
             parts.setdefault(name, []).append(value)
         rows = [row(Cell(name), code(values[0])) for name, values in parts.items() if len(values) == 1]
         where = f"{environment.lot}, {environment.machine}" if environment.machine else environment.lot
         if rows:
-            table = f"environment-{environment.lot}-{len(blocks)}"
+            table = f"environment-{index}"
             blocks.append(Table(table, f"Environment of {where}", columns("Part", "*Version"), tuple(rows), dense=True))
         for name, values in parts.items():
             if len(values) > 1:

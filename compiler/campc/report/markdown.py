@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from campc.closeout.model import Closeout
+from campc.report import words
 from campc.report.blocks import Block, Cell, Document, Figure, Inline, Items, Paragraph, Section, Table
 from campc.report.close_page import closeout_document
 from campc.report.plan_page import plan_document
@@ -18,13 +19,13 @@ ROWS_AT_MOST = 60
 def plan_markdown(plan: Plan) -> str:
     """The first half page of the plan, its windows, packages and budget."""
     document = plan_document(plan)
-    return "\n".join(_lines(document, ("windows", "packages", "budget"))) + "\n"
+    return words.visible("\n".join(_lines(document, ("windows", "packages", "budget")))) + "\n"
 
 
 def closeout_markdown(closeout: Closeout) -> str:
     """The first half page of the closeout, its deliverables, windows and lessons."""
     document = closeout_document(closeout)
-    return "\n".join(_lines(document, ("deliverables", "timeline", "lessons"))) + "\n"
+    return words.visible("\n".join(_lines(document, ("deliverables", "timeline", "lessons")))) + "\n"
 
 
 def _lines(document: Document, sections: Iterable[str]) -> Iterator[str]:

@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from campc import __version__
+from campc.report import words
 from campc.report.blocks import Document
 from campc.report.ink import DARK, LIGHT, attributes, custom_properties, mark_rules
 from campc.resources import resource
@@ -29,7 +30,8 @@ FACES = (
 def render(document: Document, template: str, paper: Paper = "a4") -> str:
     """The document as HTML: no script, nothing that is fetched. The same bytes for the same document."""
     html = _environment().get_template(template).render(document=document, style=_style(paper), version=__version__)
-    return "\n".join(line for line in (line.rstrip() for line in html.splitlines()) if line) + "\n"
+    lines = (line.rstrip() for line in words.visible(html).split("\n"))
+    return "\n".join(line for line in lines if line) + "\n"
 
 
 @cache

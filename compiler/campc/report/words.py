@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -21,6 +22,15 @@ MINUS = "\u2212"
 UNKNOWN = "unknown"
 NOT_STATED = "not stated"
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+# Control characters, halves of surrogate pairs, and the marks that turn the direction of text around: a signed page must not hold what it doesn't show.
+_UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff]")
+
+
+def visible(text: str) -> str:
+    """The text with a replacement character for each that cannot be seen, whatever a stranger's record holds."""
+    return _UNSEEN.sub("\ufffd", text)
 
 
 def glued(text: str) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from fractions import Fraction
 from math import prod
 from typing import Any
 
@@ -13,24 +15,11 @@ from campc.diagnostic import Diagnostic, Note
 from campc.schedule.plan import Plan
 from campc.schema.spec import Spec
 from campc.schema.work import Run
+from campc.values.quantities import plain
 
-_CONFIGURATION = {
-    "params",
-    "args",
-    "script",
-    "corpus",
-    "base",
-    "steps",
-    "seed",
-    "seeds",
-    "env",
-    "from",
-    "gpus",
-    "processes",
-    "kind",
-    "variant_of",
-    "change",
-}
+_CONFIGURATION = frozenset(
+    "params args script corpus base steps seed seeds env from gpus processes kind variant_of change".split()
+)
 
 
 @rule("C501", absence=True)
@@ -110,23 +99,20 @@ def exact(value: Any) -> Any:
 
 
 def _said(value: Any) -> str:
-    from fractions import Fraction
-
-    from campc.values.quantities import plain
-
     match value:
         case None | ():
             return "none"
         case bool():
             return str(value).lower()
         case Fraction():
-            return f"{plain(value):g}"
+            number = plain(value)
+            return str(number) if isinstance(number, int) else f"{number:.6g}".replace("e-0", "e-")
         case list() | tuple():
             return f"[{', '.join(_said(inner) for inner in value)}]"
         case dict():
             return "{ " + ", ".join(f"{key} = {_said(inner)}" for key, inner in value.items()) + " }"
         case str():
-            return f'"{value}"' if len(value) <= 40 else f'"{value[:39]}…"'
+            return json.dumps(value if len(value) <= 40 else f"{value[:39]}…", ensure_ascii=False)
     return str(value)
 
 

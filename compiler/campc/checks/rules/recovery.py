@@ -117,6 +117,7 @@ def no_recovery_time(plan: Plan) -> Iterator[Diagnostic]:
             at, why = (head(bare[0][0].at) if bare else lot.head), ""
         if not bare:
             continue
+        unsaid = [f"{word} = …" for word in ("write", "restore") if any(_unsaid(run, word) for _, run in bare)]
         windows = [window for window, _ in bare]
         every = bare[0][1].checkpoint
         assert every is not None
@@ -129,7 +130,7 @@ def no_recovery_time(plan: Plan) -> Iterator[Diagnostic]:
             at,
             f"{why}, and the schedule holds no time for checkpoints, a restore or a restart test",
             tuple(Note(head(w.at), "trains") for w in windows[:3] if head(w.at) != at),
-            help="say what they take, write = … and restore = … in checkpoint, and count it in `takes`; or require a rehearsal: preflight { dry_run = true }; "
+            help=f"say in checkpoint what it takes, {' and '.join(unsaid)}, and count it in `takes`; or require a rehearsal: preflight {{ dry_run = true }}; "
             "or put a pilot first",
         )
 
@@ -140,6 +141,10 @@ def _tries_a_restart(window: Window) -> bool:
     return window.kind == "pilot" or (
         window.kind in ("setup", "evaluate", "other") and any(word in window.name.lower() for word in words)
     )
+
+
+def _unsaid(run: Run, word: str) -> bool:
+    return run.checkpoint is not None and getattr(run.checkpoint, word) is None
 
 
 def _planned_for(run: Run) -> bool:

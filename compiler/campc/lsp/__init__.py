@@ -1,0 +1,1 @@
+"""The language server: it only converts what the pipeline returns."""

@@ -1,0 +1,139 @@
+"""What is open in the editor, and what it compiles to. Unsaved text wins over the disk."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote, unquote, urlsplit
+
+from attrs import define, field
+
+from campc.diagnostic import Diagnostic
+from campc.pipeline import Compiled, compile_source, is_catalog
+from campc.resolve.index import Occurrence, occurrences
+from campc.source import Source
+from campc.syntax import tree
+from campc.syntax.parse import parse
+from campc.syntax.read import read as read_source
+
+
+def path_of(uri: str) -> Path | None:
+    """The file of a URI; None for one that is no file (an unsaved, untitled text)."""
+    parts = urlsplit(uri)
+    return Path(unquote(parts.path)) if parts.scheme == "file" else None
+
+
+def uri_of(path: Path) -> str:
+    """The URI of a file."""
+    return "file://" + quote(os.path.abspath(path))
+
+
+@define
+class Documents:
+    """The open texts by URI, and their compilations, each made once a version of all that it depends on."""
+
+    open: dict[str, Source] = field(factory=dict)
+    _compiled: dict[str, Compiled] = field(factory=dict)
+    _parsed: dict[Source, tree.File] = field(factory=dict)
+
+    def put(self, uri: str, text: str) -> None:
+        """A text was opened or changed."""
+        path = path_of(uri)
+        self.open[uri] = Source(str(path) if path is not None else uri, text, path)
+        self.forget()
+
+    def close(self, uri: str) -> None:
+        """A text was closed: the disk counts again."""
+        self.open.pop(uri, None)
+        self.forget()
+
+    def forget(self) -> None:
+        """Something changed: nothing that was compiled holds any more."""
+        self._compiled.clear()
+        self._parsed.clear()
+
+    def read(self, path: Path, name: str) -> tuple[Source, tuple[Diagnostic, ...]]:
+        """A file's text: the editor's, where it is open."""
+        wanted = os.path.realpath(path)
+        for source in self.open.values():
+            if source.path is not None and os.path.realpath(source.path) == wanted:
+                return source, ()
+        return read_source(path, str(path))
+
+    def compiled(self, uri: str) -> Compiled | None:
+        """What an open text, or a file, compiles to; None where it can't be read."""
+        if uri not in self._compiled:
+            source = self.open.get(uri)
+            if source is None:
+                path = path_of(uri)
+                if path is None:
+                    return None
+                source, unread = self.read(path, str(path))
+                if unread:
+                    return None
+            compiled = compile_source(source, read=self.read)
+            if is_catalog(compiled.file):
+                compiled = compile_source(source, read=self.read, catalog=True)
+            self._compiled[uri] = compiled
+        return self._compiled[uri]
+
+    def file(self, source: Source) -> tree.File:
+        """The tree of a source."""
+        if source not in self._parsed:
+            self._parsed[source] = parse(source)[0]
+        return self._parsed[source]
+
+    def related(self, uri: str) -> Iterator[tree.File]:
+        """The trees of a text, of the files that it uses, and of the open or neighbouring texts that use it."""
+        compiled = self.compiled(uri)
+        if compiled is None:
+            return
+        seen: set[str] = set()
+        for source in compiled.plan.spec.sources:
+            key = os.path.realpath(source.path) if source.path is not None else source.name
+            if key not in seen:
+                seen.add(key)
+                yield self.file(source)
+        me = compiled.source.path
+        if me is None:
+            return
+        for other in self._users(me):
+            other_compiled = self.compiled(other)
+            for source in other_compiled.plan.spec.sources if other_compiled is not None else ():
+                key = os.path.realpath(source.path) if source.path is not None else source.name
+                if key not in seen:
+                    seen.add(key)
+                    yield self.file(source)
+
+    def _users(self, path: Path) -> Iterator[str]:
+        """The texts that may use a file: open ones, and specs in its folder and the one above."""
+        wanted = os.path.realpath(path)
+        candidates = [source.path for source in self.open.values() if source.path is not None]
+        for folder in (path.parent, path.parent.parent):
+            try:
+                candidates.extend(sorted(folder.glob("*.campaign"))[:200])
+            except OSError:
+                continue
+        for candidate in dict.fromkeys(Path(os.path.abspath(c)) for c in candidates):
+            if os.path.realpath(candidate) == wanted:
+                continue
+            compiled = self.compiled(uri_of(candidate))
+            if compiled is not None and any(
+                s.path is not None and os.path.realpath(s.path) == wanted for s in compiled.plan.spec.sources[1:]
+            ):
+                yield uri_of(candidate)
+
+    def occurrence_at(self, uri: str, offset: int) -> Occurrence | None:
+        """The name that stands at an offset of a text."""
+        compiled = self.compiled(uri)
+        if compiled is None:
+            return None
+        return next((o for o in occurrences(compiled.file) if o.at.start <= offset <= o.at.end), None)
+
+    def same_name(self, uri: str, wanted: Occurrence) -> Iterator[Occurrence]:
+        """Every place of a name, in all files that know it."""
+        for file in self.related(uri):
+            for found in occurrences(file):
+                if found.kind == wanted.kind and found.name == wanted.name:
+                    yield found
