@@ -6,16 +6,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from campc.emit.campaign_json import plan_hash
+from campc.pipeline import compile_source
 from campc.source import Source
 from campc.syntax import tree
 from campc.syntax.format import format
 from campc.syntax.parse import parse
+from campc.syntax.read import read
 
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parents[1]
 SPECS = sorted(
     [*ROOT.glob("specs/**/*.campaign"), *ROOT.glob("tests/cases/**/*.campaign"), *FOLDER.glob("format/*.campaign")]
 )
+COMPILED = [path for path in SPECS if path.parent != FOLDER / "format"]
 
 
 def bare(node: object) -> object:
@@ -53,6 +57,19 @@ def check(text: str) -> str:
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_specs_survive(path: Path) -> None:
     check(path.read_bytes().decode())
+
+
+@pytest.mark.parametrize("path", COMPILED, ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_meaning_stays(path: Path) -> None:
+    source, unread = read(path)
+    assert not unread
+    before = compile_source(source, catalog="catalogs" in path.parts)
+    after = compile_source(Source(source.name, format(source), path), catalog="catalogs" in path.parts)
+    assert plan_hash(after.plan) == plan_hash(before.plan)
+    assert [fault.code for fault in after.diagnostics] == [fault.code for fault in before.diagnostics]
+    assert [allowed.allowance.code for allowed in after.allowed] == [
+        allowed.allowance.code for allowed in before.allowed
+    ]
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("format/*.campaign")), ids=lambda path: path.stem)
