@@ -40,7 +40,9 @@ def overrun(plan: Plan) -> Iterator[Diagnostic]:
             continue
         lot = plan.spec.lots[account.lot]
         length = account.usable_end - account.start
-        what = "the lot can be used for" if lot.ends is not None else "the package lasts"
+        package = plan.spec.package_of(lot)
+        whole = lot.ends is None and package is not None and not package.ends_early.seconds
+        what = "the package lasts" if whole else "the lot can be used for"
         holds = f"{what} {format_duration(length)}" if length > 0 else "and is taken away before it begins"
         chain = plan.chain(account.lot)
         shown = [f"{p.name} {format_duration(p.interval.length)}" for p in chain]
