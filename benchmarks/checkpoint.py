@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import torch.distributed.checkpoint as dcp
+from torch.distributed.checkpoint import state_dict_saver as dcp
 
 from benchmarks.timing import show
 from campc_harness import Run, state
@@ -130,7 +130,7 @@ class Bench:
     def _async(self, stager: Any) -> Timed:
         begun = time.perf_counter()
         extra = {} if stager is None else {"async_stager": stager}
-        future = dcp.async_save(self.whole(), checkpoint_id=self.folder / "dcp_async", no_dist=True, **extra)
+        future: Any = dcp.async_save(self.whole(), checkpoint_id=self.folder / "dcp_async", no_dist=True, **extra)
         blocked = time.perf_counter() - begun
         getattr(future, "upload_completion", future).result()
         synced(self.folder / "dcp_async")

@@ -52,8 +52,9 @@ def run_job(
         outputs, checkpoints, log, folder: instead of the window's own (a rehearsal has its own).
         port: where rank 0 listens for the others; a free one where it is None.
     """
-    place = cluster()
-    ranks = run.ranks if place.nodes == 1 else max(1, run.ranks // place.nodes)
+    # A rehearsal is one machine's affair: it has that machine's share of the ranks.
+    place = cluster() if mode == "run" and spans_nodes(bundle, window) else Cluster()
+    ranks = rehearsal_ranks(bundle, run) if mode == "rehearse" else max(1, run.ranks // place.nodes)
     final = bundle.outputs(identity.id, window)
     environment = {
         **bundle.environment(),
@@ -91,6 +92,18 @@ def run_job(
         hang_s=setting("CAMPC_HANG_S", 900.0),
         grace_s=grace(bundle, write_s),
     )
+
+
+def spans_nodes(bundle: Bundle, window: Window) -> bool:
+    """Whether a window holds GPUs of more than the first machine of its lot."""
+    package = bundle.lot.package
+    each = max(1, package.gpus // max(1, package.nodes))
+    return package.nodes > 1 and (not window.gpus or any(gpu >= each for gpu in window.gpus))
+
+
+def rehearsal_ranks(bundle: Bundle, run: RunPlan) -> int:
+    """How many ranks of a run one machine of the lot has."""
+    return max(1, run.ranks // max(1, bundle.lot.package.nodes))
 
 
 def command_job(bundle: Bundle, window: Window, run_id: str | None, attempt: int) -> Job:

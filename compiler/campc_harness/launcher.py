@@ -108,7 +108,7 @@ class Launcher:
                 if attempt.outcome is None and attempt.ended is None:
                     who = {"run_id": attempt.run_id, "window": run.window, "attempt": attempt.number}
                     self.ledger.append(
-                        "interrupted", **who, step=attempt.step, reason="its supervisor was lost", code=0
+                        "interrupted", **who, step=attempt.step, reason="its supervisor was lost", code=0, lost=True
                     )
         self.ledger.append(
             "launch",

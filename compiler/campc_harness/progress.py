@@ -31,6 +31,7 @@ class AttemptState:
     step: int | None = None
     committed: int | None = None
     progressed: bool = False
+    lost: bool = False
 
 
 @dataclass
@@ -61,6 +62,15 @@ class RunState:
             if attempt.outcome != "interrupted" or attempt.code != 0:
                 died.append(attempt)
         return died
+
+    def lost(self) -> int:
+        """How many attempts in a row, up to the newest, took their supervisor with them and led nowhere."""
+        count = 0
+        for attempt in reversed(self.attempts[self.forgiven :]):
+            if not attempt.lost or attempt.progressed:
+                break
+            count += 1
+        return count
 
     def poisoned(self) -> list[int]:
         """Checkpoints that two attempts started from and died without progress."""
@@ -235,6 +245,7 @@ class Progress:
         if attempt:
             attempt.ended, attempt.outcome, attempt.reason = record.time, record.event, record.reason
             attempt.stop, attempt.code = record.more.get("stop"), record.more.get("code")
+            attempt.lost = bool(record.more.get("lost"))
         misconfigured = record.event == "stop" and record.more.get("code") == 78
         if record.event in ("done", "stop", "deadline"):
             state.outcome = "misconfigured" if misconfigured else record.event

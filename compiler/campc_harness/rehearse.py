@@ -141,6 +141,7 @@ class _Stage:
     ) -> None:
         self._bundle, self._run, self._window = bundle, run, window
         self._home, self._place, self._result = home, place, result
+        self._ranks = jobs.rehearsal_ranks(bundle, run)
         self._checkpoint_at: float | None = None
 
     def first(self) -> bool:
@@ -165,10 +166,10 @@ class _Stage:
         """Compare what the three left behind."""
         from campc_harness import digests
 
-        for rank in range(self._run.ranks):
+        for rank in range(self._ranks):
             first, resume, twin = (self._folder(phase) for phase in ("first", "resume", "twin"))
             verdict = digests.compare(first, resume, twin, rank=rank, second_twin=first)
-            prefix = f"rank {rank}: " if self._run.ranks > 1 else ""
+            prefix = f"rank {rank}: " if self._ranks > 1 else ""
             self._result.differences += [prefix + text for text in verdict.differences]
             self._result.notes += [prefix + text for text in verdict.notes]
 
@@ -223,7 +224,7 @@ class _Stage:
         if self._checkpoint_at is None:
             return False
         folder = self._folder("first")
-        ended = all(_reached_end(folder / f"digest-{rank}.jsonl") for rank in range(self._run.ranks))
+        ended = all(_reached_end(folder / f"digest-{rank}.jsonl") for rank in range(self._ranks))
         return ended or time.monotonic() - self._checkpoint_at > 120
 
     def _fail(self, what: str, ending: Ending, text: str | None = None) -> bool:

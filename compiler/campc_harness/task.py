@@ -24,6 +24,8 @@ from campc_harness.torchrun import attempt_of
 from campc_harness.verdicts import Ending
 
 TRIES = 3
+# An attempt that is lost with its supervisor is rarely to blame; one that takes the machine with it each time is.
+_LOST = 9
 _OVERDUE = "the lot's time is over but for bringing results home"
 _LONGEST_PAUSE_S = 300.0
 _PEERS_S, _OTHERS_S = 15.0, 120.0
@@ -65,6 +67,7 @@ class Task:
         self.identity: Identity | None = None
         self._host = host
         self._script = agenda.runs_script(host.bundle.plan, window)
+        self._crew = host.crew if self._script and jobs.spans_nodes(host.bundle, window) else None
         self._attempt: Attempt | None = None
         self._resume_at = 0.0
         self._ending: Ending | None = None
@@ -123,8 +126,8 @@ class Task:
                 return False
             return self._next()
         ending = self._attempt.poll() if self._ending is None else self._ending
-        if self._host.crew is not None and self._script:
-            ending = self._with_the_others(self._host.crew, ending)
+        if self._crew is not None and self._script:
+            ending = self._with_the_others(self._crew, ending)
         if ending is not None:
             self._attempt = self._ending = None
             self._ended(ending)
@@ -168,7 +171,7 @@ class Task:
         host, window = self._host, self.window
         if not self._script:
             return self._next_command()
-        if host.crew is not None and host.crew.missing():
+        if self._crew is not None and self._crew.missing():
             return False
         run = host.bundle.plan.run(window.run or "")
         for identity in run.ids:
@@ -176,6 +179,9 @@ class Task:
             if state.outcome in ("done", "stop", "misconfigured"):
                 continue
             if self._refused(identity):
+                continue
+            if state.lost() >= _LOST:
+                self._exhausted({"run_id": identity.id, "window": window.name}, "its supervisor was lost", _LOST)
                 continue
             number = host.number(window, identity)
             self.identity = identity
@@ -193,11 +199,11 @@ class Task:
                 deadline=deadline,
                 skip=state.poisoned(),
                 write_s=run.checkpoint.write_s if run.checkpoint else None,
-                port=host.crew.training_port(number) if host.crew else None,
+                port=self._crew.training_port(number) if self._crew else None,
             )
-            if host.crew is not None:
+            if self._crew is not None:
                 skip = state.poisoned()
-                host.crew.begin(
+                self._crew.begin(
                     number, window=window.name, run_id=identity.id, deadline=deadline, skip=skip, port=job.master[1]
                 )
             self._start(job, config_sha256=identity.config_sha256, ranks=job.world)
@@ -287,9 +293,9 @@ class Task:
             pause = setting("CAMPC_PAUSE_S", 5.0) * 3 ** max(0, fruitless - 1)
             self._resume_at = time.monotonic() + min(pause, _LONGEST_PAUSE_S)
 
-    def _exhausted(self, who: dict[str, object], reason: str | None) -> None:
+    def _exhausted(self, who: dict[str, object], reason: str | None, tries: int = TRIES) -> None:
         if self._script:
-            text = f"{TRIES} attempts without a newly committed step; the last one: {reason}"
+            text = f"{tries} attempts without a newly committed step; the last one: {reason}"
             self._host.ledger.append("stop", **who, stop=None, reason=text, code=None)
         else:
             self._end("failed", f"{TRIES} attempts; the last one: {reason}")

@@ -99,6 +99,22 @@ def test_a_spec_with_errors_has_no_plan(tmp_path: Path, capsys: pytest.CaptureFi
         assert said in capsys.readouterr().err
 
 
+def test_text_that_no_document_can_hold(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scene = positive()
+    scene.plan["campaign"]["question"] = "Is \ud800 <script>alert(1)</script> \x00\u202e better?"
+    scene.say(20, "note", reason="note", text="\udfff\x1b[2J & more")
+    bundle = scene.write(tmp_path / "bundle")
+    model = bundle / "runs/control-00000001/outputs/model.bin"
+    model.unlink()
+    model.mkdir()
+    (model / "caf\udce9").write_bytes(b"")
+    assert main(["closeout", str(bundle), "--reload"]) == 1
+    assert "model.bin/caf\ufffd is empty" in capsys.readouterr().out
+    page = (bundle / "closeout.html").read_text(encoding="utf-8")
+    assert "<script>alert" not in page and "\x1b" not in page and "Is \ufffd &lt;script&gt;" in page
+    json.loads((bundle / "closeout.json").read_text(encoding="utf-8"))
+
+
 def test_nothing_is_half_written(tmp_path: Path) -> None:
     put(tmp_path, {"closeout.html": b"old"})
     with pytest.raises(OSError):

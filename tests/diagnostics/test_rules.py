@@ -196,6 +196,19 @@ def test_the_start_that_is_proposed_saves_the_idle_time(windows: str) -> None:
     assert not codes & {"C315", "C303", "C304", "C101"}
 
 
+def test_a_window_that_fits_nowhere_is_not_sent_beyond_the_lot() -> None:
+    windows = """
+tier essential {
+  window first  { kind = train; on = box; takes = 40h; starts = +0h; run = control }
+  window second { kind = train; on = box; takes = TAKES; starts = +30h; run = variant }
+}
+"""
+    (fits,) = found(windows.replace("TAKES", "32h"), "C301")
+    assert "starts = +40h" in (fits.help or "")
+    (does_not,) = found(windows.replace("TAKES", "33h"), "C301")
+    assert "it would end 1 h after box can be used" in (does_not.help or "")
+
+
 def test_a_cheaper_package_must_keep_the_same_time_free() -> None:
     fragment = """
 package three { gpu = "RTX 4090"; duration = 3d; price = 47.14 USD }

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 from campc.emit.schedulers import skypilot, slurm
 from campc.emit.yaml import yaml
-from tests.emit.bundles import plan, write
+from tests.emit.bundles import SPECS, plan, write
 
-SPECS = Path(__file__).parent / "specs"
 NAMES = sorted(path.stem for path in SPECS.glob("*.campaign"))
 
 HOSTILE = """a "b' $(touch x) `touch x` ; touch x\\n#SBATCH --wrap=x\\ntouch x: {y} %j"""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,17 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.emit.bundles import build, write
+from tests.emit.bundles import FAST, REAL, SLOW, records, small, write
 from tests.emit.site import PATIENCE_S, Site, missing
-from tests.harness.bundles import TRAINER as SCRIPT
-
-SPECS = Path(__file__).parent / "specs"
-SLOW, FAST = "0.25", "0"
-REAL = (SPECS / "train.py").read_text()
-# Speaks the harness's protocol without torch, so that it starts at once; its pace is the other one's.
-TRAINER = SCRIPT.replace('params.get("step_s", 0.01)', 'float(open("pace").read())').replace(
-    "predictions.csv", "weights.txt"
-)
 
 pytestmark = [
     pytest.mark.slurm,
@@ -40,16 +30,9 @@ def site() -> Iterator[Site]:
 class Job:
     """A bundle that is submitted, and what Slurm and its ledger say of it."""
 
-    def __init__(self, site: Site, folder: Path, *, script: str = TRAINER, nodes: int = 1, **params: Any) -> None:
+    def __init__(self, site: Site, folder: Path, **more: Any) -> None:
         self.site = site
-        folder.mkdir(parents=True)
-        given = ", ".join(f"{name} = {json.dumps(value)}" for name, value in {"steps": 40, **params}.items())
-        text = (SPECS / "small.campaign").read_text().replace("{ steps = 40 }", f"{{ {given} }}")
-        if nodes > 1:
-            text = text.replace('gpu = "Any"', f'gpu = "Any"; gpus = {nodes}; nodes = {nodes}')
-            text = text.replace("seed = 1;", f"seed = 1; gpus = {nodes};")
-        files = {"small.campaign": text, "train.py": script}
-        self.root = build(write(folder, "small.campaign", files), folder / "bundle")
+        self.root = small(folder, **more)
         self.pace(SLOW)
         self.number = ""
 
@@ -70,10 +53,7 @@ class Job:
         return self
 
     def records(self, event: str) -> list[dict[str, Any]]:
-        path = self.root / "state" / "box" / "ledger.jsonl"
-        data = path.read_bytes() if path.exists() else b""
-        found = [json.loads(line) for line in data[: data.rfind(b"\n") + 1].splitlines()]
-        return [record for record in found if record["event"] == event]
+        return [record for record in records(self.root) if record["event"] == event]
 
     def until_training(self, starts: int = 1) -> None:
         """Until the start number `starts` has made a step and saved."""

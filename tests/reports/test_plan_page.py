@@ -28,7 +28,7 @@ def test_the_first_half_page_answers() -> None:
     for answer in (
         "Does rank 16 beat rank 8?",
         "Adopt rank 16 if exact match rises by at least 1.0 point. Otherwise: Keep rank 8.",
-        "Fits 28 of 72 h, 44 h free. Commits 47.14 USD, whatever the result; tax not stated.",
+        "Fits 28 of 72 h, 44 h free. Commits 47.14 USD of a budget of 60.00 USD, whatever the result; tax not stated.",
         "1 Dec 09:00 setup 2 h, pilot 4 h, decision point 15:00, control 10 h, rank16 10 h, home 2 h; ends 2 Dec 13:00.",
         "The machine is taken on 4 Dec 09:00.",
         "If promising says reduce: drop rank16, end at 18 h (2 Dec 03:00), saves no money (prepaid).",
@@ -153,3 +153,29 @@ def test_a_spec_with_faults_still_has_its_forms() -> None:
         assert plan_csv(plan)
         assert plan_ics(plan)
         assert_sound(plan_page(plan))
+
+
+def test_a_deadline_and_what_is_to_be_kept_free_count() -> None:
+    dated = specs.SMALL.replace("currency    = USD", "currency    = USD\n  deadline = 2026-12-03 09:00")
+    text = cover(dated)
+    assert "Fits 28 of 72 h" in text
+    assert "The answer is needed by 3 Dec 09:00, 20 h after the last window ends." in text
+    late = cover(dated.replace("2026-12-03 09:00", "2026-12-02 09:00"))
+    assert "Too late 28 of 72 h" in late
+    assert "The answer is needed by 2 Dec 09:00, 4 h before the last window ends." in late
+    assert "Too little kept free 28 of 72 h" in cover(specs.SMALL.replace("keep_free = 6h", "keep_free = 50h"))
+    assert "of a budget of 60.00 USD" in text
+    assert "Approved up to, in USD" in text
+
+
+def test_many_lots_are_counted_and_people_alone_need_none() -> None:
+    lots = "\n".join(f"lot box{i} {{ package = three_days; starts = 2026-12-01 09:00 }}" for i in range(6))
+    windows = "\n".join(
+        f"  window w{i} {{ kind = train; on = box{i}; takes = {70 + i}h; run = control }}" for i in range(6)
+    )
+    text = cover(f"{specs.HEAD.format(name='many')}\n{lots}\ntier essential {{\n{windows}\n}}")
+    assert "Does not fit 6 lots, over on box3, box4 and box5. Commits 282.84 USD" in text
+    assert "The first of 6 machines is taken on 4 Dec 09:00." in text
+    assert "No lot Only people's time is planned.".replace("'", "&#39;") in cover(
+        'campaign x { question = "q"; decision = "d" }\ntier essential { window a { kind = review; takes = 1h } }'
+    )

@@ -9,6 +9,7 @@ from pathlib import Path
 from campc import __version__
 from campc.closeout.attempts import attempts_of, losses_of, stops_of
 from campc.closeout.bundle import Bundle, Refused, open_bundle, refuse_other_plan
+from campc.closeout.clean import clean
 from campc.closeout.costs import costs_of, ratios_of
 from campc.closeout.deliverables import Corpora, Reloader, deliverables_of
 from campc.closeout.lessons import measured_of, unknowns_of
@@ -57,7 +58,7 @@ def close(
         raise Refused(
             f"{bundle}: nothing was run ({why}); launch it, or bring its package home to {bundle}/package first"
         )
-    return _closeout(opened, story, spec, _reloader(opened, timeout_s) if reload else None)
+    return clean(_closeout(opened, story, spec, _reloader(opened, timeout_s) if reload else None))
 
 
 def _closeout(bundle: Bundle, story: Story, spec: Path | None, reloader: Reloader | None) -> Closeout:

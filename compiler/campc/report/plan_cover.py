@@ -12,6 +12,8 @@ from campc.report.plan_view import PlanView, tax_words
 from campc.report.whatif import Drop
 from campc.schedule.plan import Account, Risk
 
+LOTS_AT_MOST = 3
+"""Lots whose accounts the first page tells one by one."""
 SPELLED_OUT_AT_MOST = 14
 """Windows that the first page names one by one."""
 
@@ -30,17 +32,28 @@ def cover(view: PlanView, drops: Sequence[Drop], risk: Risk | None) -> Cover:
         title=campaign.question or words.spelled(campaign.name),
         lead=tuple(lead),
         verdict=_verdict(view),
-        verdict_look="good" if view.fits else "bad",
+        verdict_look="good" if view.fits and not view.short and not view.late else "bad",
         verdict_text=_verdict_text(view, risk),
         figures=_figures(view),
         paragraphs=tuple(paragraphs),
-        blanks=(f"Owner: {campaign.owner}" if campaign.owner else "Owner", "Approved up to", "Signature", "Date"),
+        blanks=(f"Owner: {campaign.owner}" if campaign.owner else "Owner", _approved(view), "Signature", "Date"),
     )
+
+
+def _approved(view: PlanView) -> str:
+    currencies = {money.currency for money in view.plan.costs.total}
+    return f"Approved up to, in {currencies.pop()}" if len(currencies) == 1 else "Approved up to"
 
 
 def _verdict(view: PlanView) -> str:
     if not view.fits:
         return "Does not fit"
+    if view.late:
+        return "Too late"
+    if view.short:
+        return "Too little kept free"
+    if not view.accounts:
+        return "No lot"
     return "Fits" if any(account.usable_end is not None for account in view.accounts) else "Billed by time"
 
 
@@ -67,10 +80,18 @@ def _verdict_text(view: PlanView, risk: Risk | None) -> tuple[Inline, ...]:
     if not accounts:
         return ("Only people's time is planned. No lot is rented.",)
     fit = "; ".join(_account(account, len(accounts) > 1) for account in accounts)
+    if len(accounts) > LOTS_AT_MOST:
+        over = [account.lot for account in accounts if account.overrun]
+        which = f"over on {words.few(over, 3, 'lot')}" if over else "none over its usable end"
+        fit = f"{len(accounts)} lots, {which}"
     total = words.amounts(view.plan.costs.total)
     how = "whatever the result" if view.all_prepaid else "as planned; lots billed by time cost what they take"
     taxes = {package.tax for lot in view.spec.lots.values() if (package := view.spec.package_of(lot)) is not None}
-    parts: list[Inline] = [f"{fit}. ", Strong(f"Commits {total}"), f"{_apart(view)}, {how}; {tax_words(taxes)}. "]
+    parts: list[Inline] = [
+        f"{fit}. ",
+        Strong(f"Commits {total}"),
+        f"{_apart(view)}{_within(view)}, {how}; {tax_words(taxes)}. ",
+    ]
     if risk is not None and risk.tiers:
         parts.append(
             "Chance of ending in time: "
@@ -80,6 +101,11 @@ def _verdict_text(view: PlanView, risk: Risk | None) -> tuple[Inline, ...]:
     else:
         parts.append(chance_words(view))
     return tuple(parts)
+
+
+def _within(view: PlanView) -> str:
+    limit = view.spec.budget.limit if view.spec.budget is not None else None
+    return f" of a budget of {words.money(limit)}" if limit is not None else ""
 
 
 def _apart(view: PlanView) -> str:
@@ -138,7 +164,7 @@ def _schedule(view: PlanView) -> tuple[Inline, ...]:
         return ("No window is planned.",)
     start, end = placements[0].start, view.plan.end
     taken = _taken(view)
-    closing: list[Inline] = [Strong(f"ends {view.when(end)}"), f".{taken}"]
+    closing: list[Inline] = [Strong(f"ends {view.when(end)}"), f".{taken}{_deadline(view)}"]
     if len(placements) > SPELLED_OUT_AT_MOST:
         tiers = []
         for name in view.spec.tiers:
@@ -168,6 +194,18 @@ def _schedule(view: PlanView) -> tuple[Inline, ...]:
     return (*parts, "; ", *closing)
 
 
+def _deadline(view: PlanView) -> str:
+    moment, left = view.spec.campaign.deadline, view.before_deadline
+    if moment is None or left is None:
+        return ""
+    apart = (
+        f"{words.span(left)} after the last window ends"
+        if left >= 0
+        else f"{words.span(-left)} before the last window ends"
+    )
+    return f" The answer is needed by {words.when(moment, view.zone)}, {apart}."
+
+
 def _taken(view: PlanView) -> str:
     ends = [(account.lot, account.usable_end) for account in view.accounts if account.usable_end is not None]
     if not ends:
@@ -176,6 +214,8 @@ def _taken(view: PlanView) -> str:
         early = view.package(ends[0][0])
         verb = "is taken" if early is None or not early.ends_early.seconds else "is taken early,"
         return f" The machine {verb} {_at(view, ends[0][1])}."
+    if len(ends) > LOTS_AT_MOST:
+        return f" The first of {len(ends)} machines is taken {_at(view, min(end for _, end in ends))}."
     return " Taken: " + words.listing(f"{lot} {_at(view, end)}" for lot, end in ends) + "."
 
 

@@ -91,6 +91,25 @@ class PlanView:
             window.takes is not None and window.takes.low != window.takes.high for window in self.spec.windows.values()
         )  # fmt: skip
 
+    @property
+    def short(self) -> tuple[str, ...]:
+        """Lots that leave less than they are to keep free."""
+        lots = self.spec.lots
+        return tuple(
+            a.lot for a in self.accounts if a.uncommitted is not None and a.uncommitted < lots[a.lot].keep_free.seconds
+        )
+
+    @property
+    def before_deadline(self) -> Fraction | None:
+        """How long before the deadline the last window ends; None without a deadline, or without dates."""
+        deadline, end = self.spec.campaign.deadline, self.plan.instant(self.plan.end)
+        return deadline.timestamp - end.timestamp if deadline is not None and end is not None else None
+
+    @property
+    def late(self) -> bool:
+        """Whether the answer comes after the deadline."""
+        return self.before_deadline is not None and self.before_deadline < 0
+
     def gates_after(self, window: str) -> tuple[Gate, ...]:
         return tuple(gate for gate in self.spec.gates.values() if gate.after == window)
 

@@ -40,7 +40,10 @@ def overrun(plan: Plan) -> Iterator[Diagnostic]:
             continue
         lot = plan.spec.lots[account.lot]
         length = account.usable_end - account.start
-        what = "the lot can be used for" if lot.ends is not None else "the package lasts"
+        package = plan.spec.package_of(lot)
+        whole = lot.ends is None and package is not None and not package.ends_early.seconds
+        what = "the package lasts" if whole else "the lot can be used for"
+        holds = f"{what} {format_duration(length)}" if length > 0 else "and is taken away before it begins"
         chain = plan.chain(account.lot)
         shown = [f"{p.name} {format_duration(p.interval.length)}" for p in chain]
         if len(shown) > 8:
@@ -61,7 +64,7 @@ def overrun(plan: Plan) -> Iterator[Diagnostic]:
         yield Diagnostic(
             "C302",
             lot.head,
-            f"{account.lot} needs {format_duration(account.reserved)}, {what} {format_duration(length)}: {format_duration(account.overrun)} over",
+            f"{account.lot} needs {format_duration(account.reserved)}, {holds}: {format_duration(account.overrun)} over",
             tuple(Note(head(p.window.at), f"ends at {moment(plan, p.end)}, after the lot") for p in chain[-1:]),
             help="; ".join(advice),
         )

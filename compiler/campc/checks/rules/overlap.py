@@ -91,6 +91,10 @@ def _where_it_fits(plan: Plan, window: Placement) -> str:
             break
         if other.end > begin and other.name != window.name and not gpus.isdisjoint(other.gpus):
             begin, end = other.end, other.end + length
+    usable = plan.accounts[lot].usable_end
+    if usable is not None and end > usable:
+        beyond = f"it would end {format_duration(end - usable)} after {lot} can be used"
+        return f"no gap on {lot} holds {window.name}: from {moment(plan, begin)} {beyond}; shorten one of them, or drop one"
     return f"{window.name} fits from {moment(plan, begin)} (starts = {_offset(begin - plan.accounts[lot].start)}), or leave `starts` out and it is placed there"
 
 
