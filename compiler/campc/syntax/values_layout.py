@@ -126,7 +126,8 @@ class Reader:
 
     def __init__(self, tokens: Tokens) -> None:
         self.tokens = tokens
-        self.comments = sorted(tokens.comments, key=lambda comment: comment.at.start)
+        ordered = sorted(tokens.comments, key=lambda comment: comment.at.start)
+        self.comments = [Comment(comment.text.rstrip(), comment.at, comment.alone) for comment in ordered]
         self.at = 0
         self.comment = 0
 
