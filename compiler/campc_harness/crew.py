@@ -148,9 +148,6 @@ class Crew:
 
     def verdict(self) -> tuple[str, str] | None:
         """How the other nodes' ranks of the attempt ended: the first that isn't done, `done`, or None: some still run."""
-        for node in range(1, self._place.nodes):
-            if node not in self._lines and node not in self._ended:
-                return "crash", f"node {node} is gone"
         for node, (outcome, reason) in self._ended.items():
             if outcome != "done":
                 return outcome, f"node {node}: {reason}"
@@ -165,8 +162,8 @@ class Crew:
             for message in stranger.receive():
                 node = message.get("node")
                 if message.get("key") == self._key and isinstance(node, int) and 0 < node < self._place.nodes:
-                    if node in self._lines:
-                        self._lines.pop(node).close()
+                    # It comes anew: whatever it ran of this attempt is gone, though its line may not have told yet.
+                    self._lose(node)
                     self._lines[node] = stranger
                 else:
                     stranger.close()
@@ -178,4 +175,11 @@ class Crew:
                 if message.get("did") == "end" and message.get("attempt") == self._attempt:
                     self._ended[node] = str(message.get("outcome")), str(message.get("reason"))
             if line.closed:
-                del self._lines[node]
+                self._lose(node)
+
+    def _lose(self, node: int) -> None:
+        line = self._lines.pop(node, None)
+        if line is not None:
+            line.close()
+            if self._attempt is not None:
+                self._ended.setdefault(node, ("crash", "it is gone"))

@@ -78,15 +78,21 @@ class Reporter:
                 event, fields = self._queue.popleft()
                 if event == "metric":
                     self._metric(fields)
-                elif event == "flush":
+                    continue
+                # What comes before another report is on disk before it is told.
+                self._flush_raw()
+                if event == "flush":
                     self._release(everything=True)
-                    if self._raw is not None:
-                        self._raw.flush()
                     fields["done"].set()
                 else:
                     self._write(event, fields)
+            self._flush_raw()
             self._release(everything=False)
             self._beat()
+
+    def _flush_raw(self) -> None:
+        if self._raw is not None:
+            self._raw.flush()
 
     def _metric(self, fields: dict[str, Any]) -> None:
         values = fields["values"]

@@ -64,7 +64,7 @@ class Session:
         self.phase = SETUP
         self._best: float | None = None
         self._best_here: float | None = None
-        self._saved_step: int | None = None
+        self.saved_step: int | None = None
         self._saved_at = time.monotonic()
         self._first_step_at: float | None = None
         self._steps_here = 0
@@ -101,15 +101,20 @@ class Session:
         """Hand the state that `evaluation` staged to the writer."""
         snapshot, self.staged = self.staged, None
         if snapshot is not None:
-            self._saved_step = snapshot.step
+            self.saved_step = snapshot.step
             self.checkpoints.submit(snapshot)
 
     def stage_for_evaluation(self) -> None:
         """See to it that a signal inside an evaluation has a state to flush, where none is staged or saved yet."""
         assert self.loop is not None
         self.evaluations.begun()
-        if self.staged is None and self._saved_step != self.loop.step:
+        if self.staged is None and self.saved_step != self.loop.step:
             self.staged = self.snapshot(after_body=True)
+
+    def hold(self) -> state.Snapshot | None:
+        """Take what is staged out of the next boundary's way."""
+        held, self.staged = self.staged, None
+        return held
 
     def unstage(self) -> None:
         """Let go of a staged state that was not flushed."""
@@ -138,7 +143,7 @@ class Session:
             self._start_from()
         else:
             self._set(restored, loop)
-            self._saved_step = loop.step
+            self.saved_step = loop.step
             seconds = round(restored.seconds, 6)
             self.reporter.send("resume", step=loop.step, restore_s=seconds, **{"from": restored.name})
             del restored
@@ -228,7 +233,7 @@ class Session:
             self.leave()
         if save:
             self.save(step)
-        elif self.evaluations.due(step + 1) and not self.rehearsal.active and self._saved_step != step:
+        elif self.evaluations.due(step + 1) and not self.rehearsal.active and self.saved_step != step:
             # The next step evaluates. Cut short, it is begun again from here, so that all that the evaluation does,
             # to a schedule or to counters, is done once and in its place.
             self.staged = self.snapshot()
@@ -305,7 +310,7 @@ class Session:
         self.save_asked = False
         snapshot = self.snapshot()
         self._best_here = None
-        self._saved_step, self._saved_at = step, time.monotonic()
+        self.saved_step, self._saved_at = step, time.monotonic()
         self.checkpoints.submit(snapshot)
         self.arm()
 
@@ -313,7 +318,7 @@ class Session:
         """Make the state of this boundary durable before returning."""
         before, self.phase = self.phase, SAVE
         self.reporter.phase = SAVE
-        if self._saved_step != step:
+        if self.saved_step != step:
             self.save(step)
         self.settle_writer()
         self.phase = self.reporter.phase = before

@@ -60,7 +60,7 @@ def test_a_node_that_is_gone_ends_the_attempt_and_its_return_begins_the_next(tmp
     other.wait(10)
     again = second.start()
     assert one.wait(60) == 0 and again.wait(60) == 0
-    assert "node 1 is gone" in first.records("crash")[0]["reason"]
+    assert "node 1: it is gone" in first.records("crash")[0]["reason"]
 
 
 def test_both_nodes_leave_when_asked(tmp_path: Path) -> None:

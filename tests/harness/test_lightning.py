@@ -1,0 +1,85 @@
+"""A Lightning Trainer under the harness: killed, interrupted, stopped and rehearsed."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from campc_harness.digests import compare
+from tests.harness.attempts import Attempt, Bundle
+from tests.harness.zygote import Zygote
+
+pytest.importorskip("lightning")
+Make = Callable[..., Bundle]
+STEPS = {"steps": 20}
+NOT_FINITE = {"text": "loss is not finite", "expr": ["not", ["finite", ["metric", "loss"]]]}
+
+
+@pytest.fixture(scope="module")
+def zygote() -> Iterator[Zygote]:
+    one = Zygote("campc_harness.lightning")
+    yield one
+    one.close()
+
+
+def digest(bundle: Bundle) -> str:
+    return (bundle.outputs / "digest.txt").read_text()
+
+
+def metrics(attempt: Attempt) -> list[str]:
+    """Every metric as it was logged; reports are thinned."""
+    return (attempt.folder / "metrics-0.jsonl").read_text().splitlines()
+
+
+def test_killed_and_interrupted_equals_the_twin(bundle: Make) -> None:
+    twin, one = bundle("lightning_module.py", params=STEPS, name="twin"), bundle("lightning_module.py", params=STEPS)
+    twin.complete()
+    attempt = one.start(PAUSE="0.1")
+    attempt.until_event("checkpoint", 1)
+    attempt.kill()
+    attempt.wait()
+    attempt = one.start(EVALUATE="0.5")
+    attempt.until(lambda: any(beat["phase"] == "evaluate" for beat in attempt.events("beat")))
+    attempt.signal(signal.SIGTERM)
+    assert attempt.wait() == 75, attempt.text()
+    evaluating = next(beat["step"] for beat in attempt.events("beat") if beat["phase"] == "evaluate")
+    assert one.committed()[-1] == evaluating - 1, "the step that validates is begun again"
+    attempt = one.start(PAUSE="0.1")
+    attempt.until_event("metric", 2)
+    attempt.signal(signal.SIGTERM)
+    assert attempt.wait() == 75, attempt.text()
+    last = one.complete()
+    assert one.committed()[-1] == 20
+    assert digest(one) == digest(twin)
+    raw = [json.loads(line) for made in one.attempts for line in metrics(made)]
+    assert {2, 4, 7, 9, 12, 14, 17, 19} <= {entry["step"] for entry in raw if "val.loss" in entry["values"]}
+    assert last.exit() is not None
+
+
+def test_a_stop_rule_sees_the_raw_loss(bundle: Make) -> None:
+    stops = [{"name": "finite", "when": NOT_FINITE, "runs": [], "because": ""}]
+    attempt = bundle("lightning_module.py", params=STEPS, stops=stops).start(POISON="9")
+    assert attempt.wait() == 76, attempt.text()
+    record = attempt.exit()
+    assert record is not None and record.stop == "finite" and "step 9" in record.reason
+
+
+def test_rehearsed(bundle: Make) -> None:
+    one = bundle("lightning_module.py", params=STEPS)
+    folders: list[Path] = []
+    for phase in ("first", "resume", "twin"):
+        place = one.root / ("twin" if phase == "twin" else "rehearsal")
+        attempt = one.start(CAMPC_MODE="rehearse", CAMPC_PHASE=phase, CAMPC_CHECKPOINTS=place)
+        folders.append(attempt.folder)
+        if phase == "first":
+            attempt.until_event("checkpoint")
+            attempt.kill()
+            attempt.wait()
+        else:
+            assert attempt.wait() == 0, attempt.text()
+    verdict = compare(*folders)
+    assert verdict.equal, verdict.differences
