@@ -160,6 +160,7 @@ class _Odd:
                 )
                 self._add(STRING, start, end)
                 self.found.broken.add(start)
+                self.found.cut_short = self.found.cut_short or not self.text[end:].strip()
                 return end if end < whole else -1
             case "curly_string" | "single_string":
                 inner = self.text[start + 1 : end - 1]

@@ -7,9 +7,21 @@ from __future__ import annotations
 
 from attrs import define
 
-from campc.diagnostic import Diagnostic, Note
+from campc.diagnostic import Diagnostic, Edit, Fix, Note
 from campc.source import Span
-from campc.syntax.automaton import BRACE_CLOSE, BRACE_OPEN, CLOSER_OF, END, END_OF_FILE, LITERAL
+from campc.syntax.automaton import (
+    BRACE_CLOSE,
+    BRACE_OPEN,
+    CLOSER_OF,
+    END,
+    END_OF_FILE,
+    EQUALS,
+    LET,
+    LITERAL,
+    STRING,
+    USE,
+    WORDS,
+)
 from campc.syntax.brackets import CLOSERS, DEEPEST, SIGNS, begins_item, heads_block, opens_map
 from campc.syntax.lexer import MOST_FAULTS, Tokens
 
@@ -38,7 +50,7 @@ class _Mender:
         self.stack: list[_Open] = []
         self.too_deep = False
         braces = tokens.kinds.count(BRACE_OPEN) - tokens.kinds.count(BRACE_CLOSE)
-        self.missing_braces = 0 if tokens.cut_short else max(braces, 0)
+        self.missing_braces = 0 if tokens.cut_short else braces
 
     def mend(self) -> None:
         kinds, size = self.tokens.kinds, len(self.tokens.kinds)
@@ -133,6 +145,13 @@ class _Mender:
             same = next((o for o in reversed(stack) if o.kind == BRACE_OPEN and o.indent <= indent), None)
             while same is not None and same.indent == indent and stack[-1] is not same:
                 self._report_open(stack.pop())
+        if kind == BRACE_CLOSE and self.missing_braces < 0 and stack and stack[-1].is_block:
+            deeper = (
+                indent > stack[-1].indent if indent is not None else self.source.position(start)[0] != stack[-1].line
+            )
+            if deeper and self._open_before(index, kind, opening, indent):
+                self.missing_braces += 1
+                return
         depth = len(stack) - 1
         while depth >= 0 and CLOSER_OF[stack[depth].kind] != kind and not stack[depth].is_block:
             depth -= 1
@@ -159,6 +178,8 @@ class _Mender:
             return
         if len(self.diagnostics) >= MOST_FAULTS:
             return
+        if self._open_before(index, kind, opening, indent):
+            return
         self._report(
             "C101",
             start,
@@ -172,6 +193,77 @@ class _Mender:
         for other in self.stack:
             if other.end > closed.out:
                 other.end = -1
+
+    def _open_before(self, index: int, kind: int, opening: int, indent: int | None) -> bool:
+        """Puts the bracket in that a closing one lacks: after a head without brace, or after the ``=`` of its line."""
+        head = self._head_without_brace(index, indent) if kind == BRACE_CLOSE else None
+        at = head[1] if head is not None else self._equals_of_line(index, kind, opening)
+        if at is None:
+            return False
+        place = self.out.ends[at - 1]
+        start = self.out.starts[head[0]] if head is not None else self.out.starts[at - 1]
+        words = " ".join(self.source.text[start:place].split())
+        sign = SIGNS[opening]
+        edit = Edit(self.source.span(place, place), f" {sign}")
+        self.diagnostics.append(
+            Diagnostic(
+                "C101",
+                self.source.span(place, place),
+                f'"{sign}" is missing after {words}' if head is not None else f'"{sign}" is missing before this value',
+                (Note(self.source.span(self.tokens.starts[index], self.tokens.ends[index]), "it is closed here"),),
+                f"write {words} {sign}" if head is not None else f"put {sign} after =",
+                Fix(f"put {sign} in", (edit,)),
+            )
+        )
+        for parts, value in ((self.out.kinds, opening), (self.out.starts, place), (self.out.ends, place)):
+            parts.insert(at, value)
+        self._copy(index)
+        return True
+
+    def _head_without_brace(self, index: int, indent: int | None) -> tuple[int, int] | None:
+        """The first token of the nearest head that lacks its brace and could be closed here, and the index after it."""
+        kinds, starts = self.out.kinds, self.out.starts
+        line = self.source.position(self.tokens.starts[index])[0]
+        lowest = self.stack[-1].out if self.stack else -1
+        closed = 0
+        for at in range(len(kinds) - 1, max(lowest, len(kinds) - 2000), -1):
+            if kinds[at] in CLOSERS:
+                closed += 1
+            elif kinds[at] in CLOSER_OF:
+                closed -= 1
+            if (
+                closed
+                or kinds[at] not in WORDS - {USE, LET}
+                or (at > 0 and kinds[at - 1] not in (END, BRACE_OPEN, BRACE_CLOSE))
+            ):
+                continue
+            its_line, column = self.source.position(starts[at])
+            labelled = kinds[at + 1 : at + 2] and (kinds[at + 1] in WORDS or kinds[at + 1] == STRING)
+            if indent is None:
+                for after in (at + 1, at + 2) if labelled else (at + 1,):
+                    if its_line == line and kinds[after + 1 : after + 2] == [EQUALS] and kinds[after] in WORDS:
+                        return at, after
+                continue
+            after = at + 2 if labelled else at + 1
+            if kinds[after : after + 1] == [END] and column - 1 == indent and its_line < line:
+                return at, after
+        return None
+
+    def _equals_of_line(self, index: int, kind: int, opening: int) -> int | None:
+        """The index after the first ``=`` of the item that a token is the end of, on one line with it; for a map, one that another
+        name and ``=`` follow."""
+        kinds, line_start = self.out.kinds, self.source.text.rfind("\n", 0, self.tokens.starts[index]) + 1
+        first = None
+        for at in range(len(kinds) - 1, max(-1, len(kinds) - 2000), -1):
+            if self.out.starts[at] < line_start or kinds[at] in (END, BRACE_OPEN, BRACE_CLOSE):
+                break
+            if kinds[at] == EQUALS and (
+                kind != BRACE_CLOSE or (kinds[at + 2 : at + 3] == [EQUALS] and kinds[at + 1] in WORDS)
+            ):
+                first = at + 1
+        if first is not None and kinds[first : first + 1] == [opening]:
+            return None  # it is open, and closed once too often
+        return first
 
     def _close_at_end(self) -> None:
         if not self.stack:

@@ -260,6 +260,15 @@ class Parser:
         self.values.append(Head(start, label, quoted, broken=True))
         return brace
 
+    def drop_block(self, brace: int) -> int:
+        """Reads an open block as a value that is broken, of an attribute of its name; the index after it."""
+        at = next(i for i, value in enumerate(self.values) if value is brace or value == brace)
+        del self.states[at:]
+        del self.values[at - 1 :]
+        start, after = self.item_start(brace), self._after_block(brace)
+        self._keep_name(start, after, self.paired.block[brace])
+        return after
+
     def _keep_name(self, start: int, end: int, around: int) -> None:
         """Puts in what is known of an item that was given up."""
         kinds, build = self.kinds, self.build

@@ -284,6 +284,26 @@ def grouped_digits(s: Situation) -> Finding | None:
     )
 
 
+@mistake("run a {\n  params { lr = 1, rank = 8 }\n}")
+def map_without_equals(s: Situation) -> Finding | None:
+    """A map that looks like a block for want of its sign."""
+    brace = s.parser.paired.block[s.index]
+    if s.kind() != COMMA or brace < 1 or s.parser.paired.block[brace] < 0 or not s.accepts(END):
+        return None
+    start = s.parser.item_start(brace)
+    if start != brace - 1 or s.parser.build.source.position(s.parser.tokens.starts[brace])[0] != s.span().line:
+        return None
+    name = s.parser.build.span(start)
+    edit = Edit(s.parser.build.source.span(name.end, name.end), " =")
+    return Finding(
+        '"{" stands where "=" could: its entries stand apart by commas, as those of a map',
+        f"write {name.text} = {{ … }}",
+        Fix("put = in", (edit,)),
+        s.parser.drop_block(brace),
+        s.parser.build.span(brace),
+    )
+
+
 @mistake('package p {\n  gpu = "A100",\n  price = 5 USD\n}', "a { b = c, d = e }")
 def comma_after_item(s: Situation) -> Finding | None:
     """Commas as JSON and HCL's objects have them."""
