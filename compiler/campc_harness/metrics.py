@@ -50,6 +50,10 @@ class Metrics:
         """Seconds of the run so far, over all attempts."""
         return self._elapsed_before + time.monotonic() - self._begun
 
+    def judges(self, values: Mapping[str, Any]) -> bool:
+        """Whether a stop rule names one of these metrics."""
+        return bool(self._stops.about(values))
+
     def check(self, step: int, values: Mapping[str, Any]) -> Fired | None:
         """The stop rule that holds on these raw values, if any; reads only what a rule names."""
         rules = self._stops.about(values)
