@@ -125,7 +125,7 @@ class Loader(Loop):
         self._taken += 1
         if self._session.rehearsal.active:
             self._seen = batch
-        self._session.waited(time.perf_counter() - begun)
+        self._session.metrics.waited(time.perf_counter() - begun)
         return self.step + 1, batch
 
     def _begin_epoch(self) -> Iterator[Any]:

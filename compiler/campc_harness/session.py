@@ -373,14 +373,10 @@ class Session:
             step=self.step,
             start_s=round(self._first_step_at - self.begun, 6),
             step_s=round(step_s, 6) if step_s is not None else None,
-            data_wait=round(self.metrics.data_wait, 6),
+            data_wait=None if self.metrics.data_wait is None else round(self.metrics.data_wait, 6),
         )
 
     # Metrics
-
-    def waited(self, seconds: float) -> None:
-        """Training waited this long for data: `data_wait` is the running mean over about twenty batches."""
-        self.metrics.data_wait += (seconds - self.metrics.data_wait) * 0.05
 
     def _logged(self, name: str, value: float | int) -> None:
         policy = self.context.policy
