@@ -9,7 +9,12 @@ RUN    := $(VENV)/.run
 STAMP  := $(VENV)/.stamp
 # Test processes share the two cores of a small machine; more threads in each only get in one another's way.
 export OMP_NUM_THREADS ?= 1
-export PYTHONDONTWRITEBYTECODE ?= 1
+# Compiled modules are kept, since tests start hundreds of processes, but beside the sources they would get into the way.
+unexport PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX ?= $(CURDIR)/$(VENV)/pycache
+
+# In CI the browser tests' checkers are brought where a browser is; elsewhere those tests say that they were skipped.
+BROWSER := $(if $(and $(CI),$(shell command -v npm),$(shell command -v chromium)),browser)
 
 .PHONY: help setup demo test check golden docs browser bench soak format clean
 
@@ -34,7 +39,7 @@ check: $(STAMP)  ## lint, format and types
 	$(VENV)/bin/ruff format --check
 	$(VENV)/bin/mypy
 
-test: check  ## check, then every test but the soak
+test: check $(BROWSER)  ## check, then every test but the soak
 	$(PY) -m pytest -n 2
 
 golden: $(STAMP)  ## rewrite the expected outputs; read the diff before committing it

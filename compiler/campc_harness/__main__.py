@@ -20,8 +20,12 @@ Runs this lot's windows in the planned order, going on from where an earlier sta
   ./launch.sh stop                   save a checkpoint, pack, end; a later launch goes on
   ./launch.sh pack                   pack the results and copy them home
   ./launch.sh ledger [--json]        the record
+  ./launch.sh exec -- CMD …          run a script that can't be changed
 
-  python -m campc_harness export STEP OUT.safetensors   the weights of a checkpoint, for others
+  ./launch.sh export STEP OUT.safetensors   the weights of a checkpoint, for others
+
+--lot NAME says which lot this machine is, where the plan has several; --cpu runs where there is no GPU; --keep-machine never shuts it
+down; --anyway launches in spite of the preflight. Each command has its own --help.
 """
 
 

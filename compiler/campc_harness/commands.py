@@ -40,7 +40,7 @@ def run(arguments: Arguments) -> int:
     for lock in (keeper.keeper_lock(bundle), keeper.launcher_lock(bundle)):
         pid = keeper.holder(lock)
         if pid is not None:
-            raise keeper.Busy(f"this lot is being run already, by process {pid}: see ./launch.sh status")
+            raise keeper.Busy(f"this lot is being run already, by process {pid or 'unknown'}: see ./launch.sh status")
     adopted = 0 if arguments.fresh or bundle.node else mirror.adopt(bundle)
     if adopted:
         print(f"goes on from the record beside the checkpoints: {adopted} records of an earlier machine")

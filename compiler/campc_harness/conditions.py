@@ -43,7 +43,7 @@ class Facts:
         metrics: of the run in question, metric → last value.
         runs: run → metric → one value a seed (one in all where the run has no seeds); None for a seed without it.
         best: metric → best value so far, of the run in question.
-        builtins: `checkpoint_age data_wait` in seconds, `disk_free bytes` in bytes, `gpu_utilisation` as a fraction,
+        builtins: `checkpoint_age` in seconds, `disk_free bytes` in bytes, `gpu_utilisation data_wait` as fractions,
             `spend` as `Money`, `step truncated_inputs rows files missing_ids duplicate_ids` as counts.
     """
 

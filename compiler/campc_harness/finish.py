@@ -36,7 +36,7 @@ def finish(launcher: Launcher, code: int) -> int:
         return INTERRUPTED
     if code != MISCONFIGURED:
         _cleanup(launcher)
-    kept = launcher.keep_machine or code == MISCONFIGURED
+    kept = bool(_kept(launcher, code))
     launcher.mirror.last(state="ended", keep=kept, home=home)
     _shutdown(launcher, code, home)
     launcher.mirror.last(state="ended", keep=kept, home=home)
@@ -90,6 +90,16 @@ def _cleanup(launcher: Launcher) -> None:
         cleanup.later(bundle)
 
 
+def _kept(launcher: Launcher, code: int) -> str:
+    """Why the machine is kept whatever the plan says; empty where it isn't."""
+    if launcher.keep_machine:
+        return "--keep-machine"
+    if code == MISCONFIGURED:
+        return "a configuration error is to be mended"
+    gates = [state.name for state in launcher.progress.gates.values() if state.result == "revisit"]
+    return f"the plan is to be revisited (gate {gates[0]})" if gates else ""
+
+
 def _shutdown(launcher: Launcher, code: int, home: bool) -> None:
     """Give the machine back, if the plan says so for this end."""
     bundle = launcher.bundle
@@ -98,14 +108,8 @@ def _shutdown(launcher: Launcher, code: int, home: bool) -> None:
         return
     over = code in (DONE, STOPPED)
     wanted = {"always": True, "finished": over, "deadline": code == DEADLINE}.get(shutdown.when, False)
-    if launcher.keep_machine or code == MISCONFIGURED or not wanted:
-        why = (
-            "--keep-machine"
-            if launcher.keep_machine
-            else "a configuration error"
-            if code == MISCONFIGURED
-            else shutdown.when
-        )
+    why = _kept(launcher, code) or ("" if wanted else f"it goes when {shutdown.when}")
+    if why:
         launcher.ledger.append("note", reason="not shut down", text=f"the machine is kept: {why}")
         return
     if not home:

@@ -19,6 +19,7 @@ from campc_harness.exits import INTERRUPTED
 
 BROKEN = 70
 _RESTARTS = 20
+_LOOKS = 5
 _LONGEST_PAUSE_S = 60.0
 _FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
@@ -37,11 +38,17 @@ def locked(path: Path) -> Iterator[None]:
     path.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            owner = os.pread(handle, 64, 0).decode("ascii", "replace").strip()
-            raise Busy(f"a launcher is at work on this lot already (process {owner or 'unknown'})") from error
+        # Somebody who only looks (`holder`) lets go at once; a launcher does not.
+        for last in [*[False] * _LOOKS, True]:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except OSError as error:
+                if last:
+                    owner = os.pread(handle, 64, 0).decode("ascii", "replace").strip()
+                    text = f"this lot is being run already, by process {owner or 'unknown'}: see ./launch.sh status"
+                    raise Busy(text) from error
+                time.sleep(0.1)
         os.ftruncate(handle, 0)
         os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
         yield
@@ -50,13 +57,19 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def holder(path: Path) -> int | None:
-    """The process that holds the lock at `path`, or None; 0 where it is held by an unknown one."""
+    """The process that holds the lock at `path`, or None; 0 where it is held by an unknown one. Nothing is changed."""
     try:
-        with locked(path):
-            return None
-    except Busy:
-        text = path.read_text(encoding="ascii", errors="replace").strip()
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return None
+    except OSError:
+        text = os.pread(handle, 64, 0).decode("ascii", "replace").strip()
         return int(text) if text.isdigit() else 0
+    finally:
+        os.close(handle)
 
 
 def launcher_lock(bundle: Bundle) -> Path:

@@ -79,7 +79,7 @@ class Loader(Loop):
             steps = (epochs or 0) * self._per_epoch()
         self._epoch = 0
         self._taken = 0
-        self._resumed: Any = None
+        self._seen: Any = None
         self._iterator: Iterator[Any] | None = None
         super().__init__(session, steps)
 
@@ -99,6 +99,9 @@ class Loader(Loop):
         self._epoch, self._taken = state["epoch"], state["taken"]
         if self._stateful:
             self._loader.load_state_dict(state["loader"])
+
+    def digest(self) -> dict[str, Any]:
+        return {"batch": self._seen}
 
     def _per_epoch(self) -> int:
         try:
@@ -120,7 +123,9 @@ class Loader(Loop):
                 raise Misconfigured("the loader has no batches")
             self._epoch, self._taken, self._iterator = self._epoch + 1, 0, None
         self._taken += 1
-        self._session.waited(time.perf_counter() - begun)
+        if self._session.rehearsal.active:
+            self._seen = batch
+        self._session.metrics.waited(time.perf_counter() - begun)
         return self.step + 1, batch
 
     def _begin_epoch(self) -> Iterator[Any]:

@@ -216,7 +216,7 @@ class Batches(Loop):
             )
         begun = time.perf_counter()
         self._current = next(self._dealt)
-        self._session.waited(time.perf_counter() - begun)
+        self._session.metrics.waited(time.perf_counter() - begun)
         if self._session.rehearsal.active:
             self._seen.append(self._current)
         return self.step + 1, self._current.batch

@@ -40,7 +40,8 @@ class Metrics:
         self.last: dict[str, Number] = {}
         self.best: dict[str, Number] = {}
         self.truncated = 0
-        self.data_wait = 0.0
+        self._waited = self._passed = 0.0
+        self._waited_at: float | None = None
         self.checkpoint_age: Callable[[], float | None] = lambda: None
         self.logged: Callable[[str, Number], None] = lambda name, value: None
         self.sinks: list[Background] = []
@@ -49,6 +50,23 @@ class Metrics:
     def elapsed(self) -> float:
         """Seconds of the run so far, over all attempts."""
         return self._elapsed_before + time.monotonic() - self._begun
+
+    def judges(self, values: Mapping[str, Any]) -> bool:
+        """Whether a stop rule names one of these metrics."""
+        return bool(self._stops.about(values))
+
+    @property
+    def data_wait(self) -> float | None:
+        """The share of time that training waited for data, over about the last twenty batches; None before the second."""
+        return self._waited / self._passed if self._passed else None
+
+    def waited(self, seconds: float) -> None:
+        """Training waited `seconds` for the batch that came now."""
+        now = time.monotonic()
+        if self._waited_at is not None:  # of the first batch, how long a step takes isn't known yet
+            self._waited = 0.95 * self._waited + seconds
+            self._passed = 0.95 * self._passed + max(now - self._waited_at, seconds)
+        self._waited_at = now
 
     def check(self, step: int, values: Mapping[str, Any]) -> Fired | None:
         """The stop rule that holds on these raw values, if any; reads only what a rule names."""

@@ -18,6 +18,10 @@ class Fired:
     because: str
 
 
+ELSEWHERE = Fired("of another rank", "it holds there", "")
+"""A rule that holds on another rank, which tells the details."""
+
+
 class Rule:
     """One `stop` or `watch` and its count of consecutive observations.
 

@@ -23,7 +23,7 @@ from campc_harness.loading import Collate
 from campc_harness.loop import Batches, Loop
 from campc_harness.metrics import as_stop
 from campc_harness.phases import AFTER, EVALUATE, TRAIN
-from campc_harness.rules import Fired
+from campc_harness.rules import ELSEWHERE
 from campc_harness.session import Session
 from campc_harness.sinks import Background, Sink
 from campc_harness.weights import load_weights
@@ -352,11 +352,13 @@ class Run:
             Stopped: a rule holds; it leaves the `with` block and the script (exit code 76).
         """
         session = self._session
+        if not session.metrics.judges(values):
+            return
         fired = session.metrics.check(session.step, values)
-        loop = session.loop
-        if session.context.world > 1 and loop is not None and loop.open and loop.lockstep:
+        if session.lockstep:
+            # Together, or the others would wait for this rank in their next collective.
             anywhere = session.ranks.any(fired is not None)
-            fired = fired or (_elsewhere() if anywhere else None)
+            fired = fired or (ELSEWHERE if anywhere else None)
         if fired is not None:
             raise as_stop(fired, session.step)
 
@@ -369,8 +371,12 @@ class Run:
         """
         session = self._session
         fired = session.metrics.log(session.step, values)
-        if fired is not None:
-            raise as_stop(fired, session.step)
+        if fired is None:
+            return
+        if session.lockstep:
+            session.stop_at_boundary = fired  # where all ranks learn of it; one may log what another doesn't
+            return
+        raise as_stop(fired, session.step)
 
     def truncated(self, count: int = 1) -> None:
         """Count inputs that were cut: what the rules call `truncated_inputs`."""
@@ -380,10 +386,6 @@ class Run:
         """Also give every logged metric to `write(step, values)`, in a thread of its own; see `campc_harness.sinks`."""
         session = self._session
         session.metrics.sinks.append(Background(write, lambda text: session.reporter.send("note", text=text)))
-
-
-def _elsewhere() -> Fired:
-    return Fired("of another rank", "it fired there", "")
 
 
 def _refuse(error: Misconfigured, session: Session | None) -> None:

@@ -19,7 +19,7 @@ from campc_harness.ranks import Ranks
 from campc_harness.rehearsal import Rehearsal
 from campc_harness.reporting import Reporter
 from campc_harness.restore import Restored
-from campc_harness.rules import Fired, Rules
+from campc_harness.rules import ELSEWHERE, Fired, Rules
 from campc_harness.sharded import NAME as SHARDED
 from campc_harness.sharded import Sharded, gather, is_sharded
 from campc_harness.signals import Latch
@@ -60,6 +60,7 @@ class Session:
         self.entered = False
         self.save_asked = False
         self.staged: state.Snapshot | None = None
+        self.stop_at_boundary: Fired | None = None
         self.evaluations = Evaluations()
         self.phase = SETUP
         self._best: float | None = None
@@ -130,6 +131,12 @@ class Session:
         if self.loop is None:
             return 0
         return self.loop.step + (1 if self.loop.open else 0)
+
+    @property
+    def lockstep(self) -> bool:
+        """Whether other ranks run the same step now, and agree with this one at its end."""
+        loop = self.loop
+        return self.context.world > 1 and loop is not None and loop.open and loop.lockstep
 
     def begin(self, loop: Loop) -> None:
         """Restore into the tracked objects and `loop`, then train."""
@@ -253,11 +260,11 @@ class Session:
         self.unstage()
         self.evaluations.step_ended()
         self._writer_failure(self.checkpoints.raise_failure)
-        fired = self.metrics.timed(step)
+        fired = self.metrics.timed(step) or self.stop_at_boundary
         self.rehearsal.step(self, loop)
         asked, save, stop = self._agree(loop, self.latch.set, self._save_due(step, loop), fired is not None)
         if stop:
-            raise as_stop(fired or Fired("a stop rule", "it fired on another rank", ""), step)
+            raise as_stop(fired or ELSEWHERE, step)
         return asked, save
 
     def _agree(self, loop: Loop, asked: bool, save: bool, stop: bool) -> list[bool]:
@@ -366,14 +373,10 @@ class Session:
             step=self.step,
             start_s=round(self._first_step_at - self.begun, 6),
             step_s=round(step_s, 6) if step_s is not None else None,
-            data_wait=round(self.metrics.data_wait, 6),
+            data_wait=None if self.metrics.data_wait is None else round(self.metrics.data_wait, 6),
         )
 
     # Metrics
-
-    def waited(self, seconds: float) -> None:
-        """Training waited this long for data: `data_wait` is the running mean over about twenty batches."""
-        self.metrics.data_wait += (seconds - self.metrics.data_wait) * 0.05
 
     def _logged(self, name: str, value: float | int) -> None:
         policy = self.context.policy

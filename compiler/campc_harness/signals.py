@@ -7,6 +7,7 @@ main thread is inside a long C call. The flag stays set: further signals change 
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import os
 import selectors
 import signal
@@ -46,6 +47,9 @@ class Latch:
         self._wakeup_before = signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
         for number in CAUGHT:
             self._previous[number] = signal.signal(number, self._handle)
+        with contextlib.suppress(AttributeError, OSError, RuntimeError, ValueError):
+            # What the supervisor sends to an attempt that hangs; without a real standard error there is no dump.
+            faulthandler.register(signal.SIGQUIT, all_threads=True, chain=False)
         os.register_at_fork(after_in_child=self._forget)
         self._thread = threading.Thread(target=self._watch, name="campc-signals", daemon=True)
         self._thread.start()
@@ -56,6 +60,7 @@ class Latch:
             signal.signal(number, handler)  # type: ignore[arg-type]
         self._previous.clear()
         signal.set_wakeup_fd(self._wakeup_before)
+        faulthandler.unregister(signal.SIGQUIT)
         with contextlib.suppress(OSError):
             os.write(self._write, b"\0")
 

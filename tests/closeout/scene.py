@@ -227,11 +227,13 @@ def positive() -> Scene:
 
 def chain(lines: list[dict[str, Any]]) -> bytes:
     """The ledger's text, its lines numbered and hashed one after another."""
-    raw, prev = b"", "0" * 64
+    raw: list[bytes] = []
+    prev = "0" * 64
     for number, line in enumerate(sorted(lines, key=lambda line: float(line["time"])), 1):
         text = json.dumps({"seq": number, **line, "prev": prev}).encode()
-        raw, prev = raw + text + b"\n", hashlib.sha256(text).hexdigest()
-    return raw
+        raw.append(text + b"\n")
+        prev = hashlib.sha256(text).hexdigest()
+    return b"".join(raw)
 
 
 def put(folder: Path, files: dict[str, bytes]) -> None:

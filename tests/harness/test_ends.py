@@ -56,6 +56,16 @@ def test_a_watch_warns_once_and_goes_on(bundle: Make) -> None:
     ]
 
 
+def test_waiting_for_data_is_a_share_of_time(bundle: Make) -> None:
+    starved = {"text": "data_wait > 50%", "expr": [">", ["builtin", "data_wait"], ["number", 0.5]]}
+    one = bundle("starved.py", params={"steps": 30, "fetch": 0.05}, watches=[rule("starved", starved)])
+    attempt = one.complete()
+    assert [event["name"] for event in attempt.events("watch")] == ["starved"]
+    assert 0.5 < attempt.events("timing")[0]["data_wait"] <= 1
+    fed = bundle("starved.py", params={"steps": 30, "fetch": 0.0}, watches=[rule("starved", starved)], name="fed")
+    assert fed.complete(PAUSE="0.05").events("watch") == []
+
+
 def test_consecutive_observations_outlive_an_attempt(bundle: Make) -> None:
     always = {"text": "loss > -1", "expr": [">", ["metric", "loss"], ["number", -1]]}
     one = bundle(params=STEPS, stops=[rule("always", always, for_count=14, from_steps=3)])

@@ -110,6 +110,17 @@ def test_a_gate_without_its_metric_waits_and_then_does_as_planned(tmp_path: Path
     assert bundle.states()["other"] == "skipped"
 
 
+def test_a_plan_that_is_to_be_revisited_ends_and_keeps_the_machine(tmp_path: Path) -> None:
+    failed = gate([">=", METRIC, ["number", 0.95]], otherwise="revisit")
+    shutdown = {"command": "touch shut_down", "when": "always", "elsewhere": None, "hold_s": 1}
+    bundle = Bundle(tmp_path, chain(*AFTER_GATE, gates=[failed], shutdown=shutdown))
+    bundle.launch("decide", "worth_it", "revisit", "--because", "the rate is wrong", check=0)
+    bundle.foreground()
+    assert bundle.states()["control"] == "skipped" and bundle.states()["home"] == "finished"
+    assert not (tmp_path / "shut_down").exists()
+    assert bundle.records("note")[-1]["text"] == "the machine is kept: the plan is to be revisited (gate worth_it)"
+
+
 def test_people_decide_a_waiting_gate(tmp_path: Path) -> None:
     unknown = [">=", ["metric", "eval.f1", "control"], ["number", 0.8]]
     bundle = Bundle(tmp_path, chain(*AFTER_GATE, gates=[gate(unknown)]))

@@ -75,6 +75,17 @@ def test_a_stop_on_one_rank_stops_both(bundle: Make, where: int) -> None:
         assert (record.stop == "finite") == (attempt.rank == where)
 
 
+def test_a_stop_on_what_one_rank_logs_stops_both_at_the_boundary(bundle: Make) -> None:
+    grade = {"text": "grade is not finite", "expr": ["not", ["finite", ["metric", "grade"]]]}
+    stops = [{"name": "graded", "when": grade, "runs": [], "because": ""}]
+    one = bundle("ranks.py", params={**STEPS, "late": 12, "where": 0}, stops=stops)
+    for attempt in pair(one):
+        assert attempt.wait() == 76, attempt.text()
+        record = attempt.exit()
+        assert record is not None and record.step == 12
+        assert (record.stop == "graded") == (attempt.rank == 0)
+
+
 def test_damage_to_one_ranks_part_sets_the_whole_aside(bundle: Make) -> None:
     one = bundle("ranks.py", params=STEPS)
     attempts = pair(one, PAUSE="0.05")

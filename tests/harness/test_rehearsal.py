@@ -85,3 +85,17 @@ def test_what_would_go_wrong_is_named(tmp_path: Path, fault: dict[str, str], fou
     assert found in done.stdout
     refused = bundle.launch("run", "--foreground", "--cpu", check=78)
     assert "./launch.sh rehearse" in refused.stdout
+
+
+@pytest.mark.timeout(180)
+def test_the_stacks_of_an_attempt_that_hangs_go_into_its_log(tmp_path: Path) -> None:
+    hanging = "if step == 3 and __import__('os').environ['CAMPC_ATTEMPT'] == '1': __import__('time').sleep(600)"
+    bundle = bundle_of(tmp_path, extra=hanging)
+    bundle.environment.update(CAMPC_HANG_S="10", CAMPC_GRACE_S="2")
+    record = {"plan_hash": "ab" * 32, "passed": True, "machine": "here", "runs": {}}
+    (tmp_path / "rehearsal.json").write_text(json.dumps(record))
+    bundle.foreground(timeout=120)
+    assert len(bundle.records("hang")) == 1
+    log = (tmp_path / "state/box/logs/control.1.log").read_text()
+    assert "Current thread" in log and "train.py" in log and "State: S (sleeping)" in log
+    assert bundle.records("done")[0]["window"] == "control"

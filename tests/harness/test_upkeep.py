@@ -6,12 +6,16 @@ import os
 import pty
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
+import pytest
+
+from campc_harness import keeper
 from campc_harness.ledger import Ledger, read
 from campc_harness.reports import Recorder
-from tests.harness.bundles import Bundle, campaign, executes, run, window
+from tests.harness.bundles import ROOT, Bundle, campaign, executes, run, window
 
 
 def test_metrics_are_thinned_and_the_newest_is_never_lost(tmp_path: Path) -> None:
@@ -123,3 +127,19 @@ def test_a_terminal_gets_a_progress_line(tmp_path: Path) -> None:
     os.close(master)
     assert process.wait(20) == 0
     assert b"\r\x1b[Kcontrol-0badcafe train" in seen and b" of 40  loss 0." in seen
+
+
+def test_looking_at_a_lock_never_keeps_a_launcher_from_it(tmp_path: Path) -> None:
+    lock = tmp_path / "launcher.lock"
+    assert keeper.holder(lock) is None
+    code = "import sys\nfrom pathlib import Path\nfrom campc_harness import keeper\nwhile True: keeper.holder(Path(sys.argv[1]))\n"
+    onlooker = subprocess.Popen([sys.executable, "-c", code, str(lock)], env={"PYTHONPATH": str(ROOT / "compiler")})
+    try:
+        for _ in range(300):
+            with keeper.locked(lock):
+                assert keeper.holder(lock) == os.getpid()
+    finally:
+        onlooker.kill()
+        onlooker.wait()
+    with keeper.locked(lock), pytest.raises(keeper.Busy, match=f"by process {os.getpid()}"), keeper.locked(lock):
+        pass

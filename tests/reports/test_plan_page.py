@@ -179,3 +179,14 @@ def test_many_lots_are_counted_and_people_alone_need_none() -> None:
     assert "No lot Only people's time is planned.".replace("'", "&#39;") in cover(
         'campaign x { question = "q"; decision = "d" }\ntier essential { window a { kind = review; takes = 1h } }'
     )
+
+
+@pytest.mark.parametrize("text", [specs.SMALL, specs.long(60)], ids=["rows", "strips"])
+def test_the_deadline_is_a_line_of_the_timeline(text: str) -> None:
+    dated = text.replace("currency    = USD", "currency    = USD\n  deadline = 2026-12-05 09:00")
+    for spec, lines in ((dated, 2), (text, 0)):
+        figure = next(
+            block for block in plan_document(specs.plan_of(spec)).sections[0].blocks if isinstance(block, Figure)
+        )
+        marks = [dict(shape.attributes).get("class") for drawing in figure.drawings for shape in drawing.shapes]
+        assert marks.count("deadline") == lines  # One is the legend's.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import define, evolve, frozen
 
 from campc.closeout.bundle import Bundle, refuse_other_plan
 from campc.closeout.model import LedgerCheck
@@ -56,7 +57,7 @@ def read_story(bundle: Bundle) -> Story:
         try:
             if path.stat().st_size > MOST_BYTES:
                 raise OSError(f"it is larger than {MOST_BYTES:,} bytes")
-            chain = _read(lot, path)
+            chain = _Chain(lot, path, path.read_bytes())
         except OSError as fault:
             damage = (f"it can't be read: {fault.strerror or fault}",)
             checks.append(LedgerCheck(lot=lot, lines=0, intact=False, damage=damage))
@@ -97,38 +98,45 @@ def money_of(value: Any) -> tuple[str, str] | None:
     return None
 
 
-@frozen
+@define(slots=False)
 class _Chain:
+    """One ledger file. It is parsed when somebody asks what it says: of two copies one is enough."""
+
     lot: str
+    path: Path
     data: bytes
-    records: tuple[Record, ...]
-    check: LedgerCheck
 
     def begins_like(self, other: _Chain) -> bool:
         """Whether the two are of one machine: their first lines are equal, or one was changed elsewhere at the same length."""
-        return self.data[: self.data.find(b"\n")] == other.data[: other.data.find(b"\n")] or len(self.data) == len(
-            other.data
-        )
+        first, second = (data[: data.find(b"\n")] for data in (self.data, other.data))
+        return first == second or len(self.data) == len(other.data)
 
     def goes_on(self, older: _Chain) -> bool:
         """Whether it holds the other one's finished lines, and perhaps more."""
         return self.data.startswith(older.data[: older.data.rfind(b"\n") + 1])
 
+    @cached_property
+    def records(self) -> tuple[Record, ...]:
+        """Its usable records."""
+        return tuple(_plain(record, self.lot) for record in self._reading.records if _usable(record))
 
-def _read(lot: str, path: Path) -> _Chain:
-    data = path.read_bytes()
-    reading = ledger.read(path)
-    lines = data.count(b"\n")
-    finished = data[: data.rfind(b"\n")] if lines else b""
-    check = LedgerCheck(
-        lot=lot,
-        lines=lines,
-        intact=not reading.damage,
-        torn_tail=reading.torn,
-        damage=tuple(f"line {damage.line} {damage.text}" for damage in reading.damage),
-        head=hashlib.sha256(finished[finished.rfind(b"\n") + 1 :]).hexdigest() if lines else None,
-    )
-    return _Chain(lot, data, tuple(_plain(record, lot) for record in reading.records if _usable(record)), check)
+    @cached_property
+    def check(self) -> LedgerCheck:
+        """What is wrong with it."""
+        lines = self.data.count(b"\n")
+        finished = self.data[: self.data.rfind(b"\n")] if lines else b""
+        return LedgerCheck(
+            lot=self.lot,
+            lines=lines,
+            intact=not self._reading.damage,
+            torn_tail=self._reading.torn,
+            damage=tuple(f"line {damage.line} {damage.text}" for damage in self._reading.damage),
+            head=hashlib.sha256(finished[finished.rfind(b"\n") + 1 :]).hexdigest() if lines else None,
+        )
+
+    @cached_property
+    def _reading(self) -> ledger.Reading:
+        return ledger.read(self.path)
 
 
 def _usable(record: Record) -> bool:

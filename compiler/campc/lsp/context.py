@@ -62,4 +62,6 @@ def _block(file: tree.File, kind: str, name: str | None) -> tree.Block:
                 return item
             stack.extend(item.body)
     nowhere = file.source.span(0, 0)
-    return tree.Block(kind, nowhere, tree.Label(name, nowhere, False) if name is not None else None, (), nowhere, nowhere, True)
+    return tree.Block(
+        kind, nowhere, tree.Label(name, nowhere, False) if name is not None else None, (), nowhere, nowhere, True
+    )

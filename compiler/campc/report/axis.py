@@ -22,6 +22,8 @@ STEPS = (
     0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30,
     *(MINUTE * m for m in (1, 2, 5, 10, 15, 30)), *(HOUR * h for h in (1, 2, 3, 4, 6, 12)), *(DAY * d for d in (1, 2, 5, 7, 14, 28)),
 )  # fmt: skip
+LONG = 2
+"""An idle stretch is drawn short where it is longer than so many times all that is busy."""
 BREAK_SHARE = 0.14
 """The share of the width that a broken stretch gets."""
 
@@ -84,7 +86,7 @@ class Axis:
 
 def axis(busy: Iterable[tuple[float, float]], start: float, end: float, left: float, right: float) -> Axis:
     """An axis from ``start`` to ``end`` over x from ``left`` to ``right``. ``busy`` are the stretches in which something happens: what lies between
-    them, and before ``end``, is drawn short where it is longer than all that is busy."""
+    them, and before ``end``, is drawn short where it is long."""
     merged: list[list[float]] = []
     for low, high in sorted(busy):
         if merged and low <= merged[-1][1]:
@@ -97,7 +99,7 @@ def axis(busy: Iterable[tuple[float, float]], start: float, end: float, left: fl
     for index, (low, high) in enumerate(pairwise(edges)):
         if high > low:
             idle = index % 2 == 0
-            long = idle and high - low > total
+            long = idle and high - low > LONG * total
             if stretches and not long and not stretches[-1][2]:
                 stretches[-1] = (stretches[-1][0], high, False)
             else:

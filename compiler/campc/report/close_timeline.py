@@ -27,7 +27,7 @@ from campc.report.gantt_model import Bar, Group, Lane, Term, lanes_of
 
 LEGEND = (
     ("bar-planned", "as planned"), ("bar-essential", "essential"), ("bar-useful", "useful"), ("bar-exploratory", "exploratory"),
-    ("bar-people", "people"), ("cross", "stopped or failed"), ("end", "usable end"),
+    ("bar-people", "people"), ("cross", "stopped or failed"), ("end", "usable end"), ("deadline", "the answer was needed"),
 )  # fmt: skip
 NEVER_BEGUN = ("dropped", "skipped", "not started")
 ENDED_BADLY = ("stopped", "failed", "unfinished")
@@ -39,7 +39,7 @@ def timeline(view: CloseView) -> Section:
     wide = False
     if view.closeout.windows:
         groups = _groups(view)
-        drawings, wide = chart("actual", groups, view.clock, _alternative(view), _legend(groups))
+        drawings, wide = chart("actual", groups, view.clock, _alternative(view), _legend(view, groups))
         caption = f"Planned (outlined) and actual (filled), by lot. Times: {view.zone_words}."
         blocks.append(Figure("actual-chart", caption, drawings, wide, table="windows-table"))
         blocks.append(_table(view))
@@ -103,9 +103,10 @@ def _note(window: WindowResult) -> str:
     return f"{state}{words.signed(window.deviation)}"
 
 
-def _legend(groups: Sequence[Group]) -> list[tuple[str, str]]:
+def _legend(view: CloseView, groups: Sequence[Group]) -> list[tuple[str, str]]:
     bars = [bar for group in groups for bar in group.bars]
     used = {"bar-planned"} | {bar.mark for bar in bars if bar.drawn}
+    used |= {"deadline"} if view.clock.deadline is not None else set()
     used |= {"cross"} if any(bar.stopped for bar in bars) else set()
     used |= {"end"} if any(group.term is not None and group.term.usable_end is not None for group in groups) else set()
     return [(mark, label) for mark, label in LEGEND if mark in used]

@@ -33,7 +33,8 @@ class CloseView:
 
     @property
     def clock(self) -> Clockwork:
-        return Clockwork(instant(self.origin), self.zone)
+        deadline = self.closeout.deadline
+        return Clockwork(instant(self.origin), self.zone, deadline - self.origin if deadline is not None else None)
 
     @property
     def zone_words(self) -> str:

@@ -55,7 +55,7 @@ def legend_(canvas: Canvas, entries: Sequence[tuple[str, str]], broken: bool) ->
 def _swatch(canvas: Canvas, mark: str, x: float, y: float) -> None:
     if mark == "gate":
         canvas.diamond(mark, x + 8, y - 3.5, 5)
-    elif mark == "end":
+    elif mark in ("end", "deadline"):
         canvas.line(mark, x + 8, y - 10, x + 8, y + 2)
     elif mark == "critical":
         canvas.line(mark, x, y - 2, x + 16, y - 2)

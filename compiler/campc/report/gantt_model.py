@@ -76,12 +76,14 @@ class Clockwork:
 
     start: Instant | None
     zone: dt.tzinfo
+    deadline: float | None = None
+    """When the answer is needed, where that is known."""
 
 
-def extent(groups: Iterable[Group]) -> tuple[list[tuple[float, float]], float, float]:
+def extent(groups: Iterable[Group], deadline: float | None = None) -> tuple[list[tuple[float, float]], float, float]:
     """When something happens, and the first and last moment to show."""
     busy: list[tuple[float, float]] = []
-    edges: list[float] = []
+    edges: list[float] = [deadline] if deadline is not None else []
     for group in groups:
         for bar in group.bars:
             busy += [(bar.start, bar.end)] if bar.drawn else []

@@ -17,12 +17,14 @@ def rows(
     name: str, groups: Sequence[Group], clock: Clockwork, title: str, legend: Sequence[tuple[str, str]]
 ) -> Drawing:
     canvas = Canvas(name, WIDTH)
-    busy, start, end = extent(groups)
+    busy, start, end = extent(groups, clock.deadline)
     scale = axes.axis(busy, start, end, GUTTER, canvas.width - 8)
     height = AXIS + sum(_head_height(group) + sum(_row_height(row) for row in group.rows) for group in groups)
     grid(canvas, scale, clock, 0.0, height)
     for at in scale.breaks:
         break_(canvas, at, AXIS, height)
+    if clock.deadline is not None:
+        canvas.line("deadline", scale.x(clock.deadline), AXIS - 4, scale.x(clock.deadline), height)
     y = AXIS
     for group in groups:
         _head(canvas, group, scale, y, sum(_row_height(row) for row in group.rows))

@@ -26,7 +26,7 @@ def strips(
     name: str, groups: Sequence[Group], clock: Clockwork, title: str, legend: Sequence[tuple[str, str]]
 ) -> tuple[Drawing, ...]:
     """The chart as several drawings of equal time, of which the last has the tail and the legend."""
-    busy, start, end = extent(groups)
+    busy, start, end = extent(groups, clock.deadline)
     lengths = sorted(high - low for low, high in busy)
     work_start, work_end = min(low for low, _ in busy), max(high for _, high in busy)
     usual = lengths[len(lengths) // 4] or 1.0
@@ -74,6 +74,8 @@ class _Strip:
         grid(self.canvas, scale, clock, 0.0, height)
         for at in scale.breaks:
             break_(self.canvas, at, AXIS, height)
+        if clock.deadline is not None and self.low < clock.deadline <= self.high:
+            self.canvas.line("deadline", scale.x(clock.deadline), AXIS - 4, scale.x(clock.deadline), height)
         y = AXIS
         for group, shown in lanes:
             self._end(group, scale, y, LANE * len(shown))

@@ -83,6 +83,7 @@ MARKS: dict[str, dict[str, str]] = {
     "critical": {"stroke": "ink", "stroke-width": "1.6", "fill": "none"},
     "end": {"stroke": "alarm", "stroke-width": "1.4", "fill": "none"},
     "end-text": {"fill": "alarm"},
+    "deadline": {"stroke": "caution", "stroke-width": "1.6", "stroke-dasharray": "5 2", "fill": "none"},
     "gate": {"fill": "ink"},
     "grid": {"stroke": "rule", "stroke-width": "0.7", "fill": "none"},
     "axis": {"stroke": "faint", "stroke-width": "0.9", "fill": "none"},

@@ -15,7 +15,7 @@ from campc.schema.rules import Gate
 LEGEND = (
     ("bar-essential", "essential"), ("bar-useful", "useful"), ("bar-exploratory", "exploratory"), ("bar-people", "people"),
     ("critical", "critical chain"), ("gate", "decision point"), ("reserved", "reserved"), ("keep-free", "to keep free"), ("tail", "uncommitted"),
-    ("overrun", "overrun"), ("end", "usable end"),
+    ("overrun", "overrun"), ("end", "usable end"), ("deadline", "the answer is needed"),
 )  # fmt: skip
 
 
@@ -235,6 +235,7 @@ def _legend(view: PlanView, groups: tuple[Group, ...]) -> list[tuple[str, str]]:
     if any(bar.critical for group in groups for bar in group.bars):
         used.add("critical")
     used |= {"gate"} if view.spec.gates else set()
+    used |= {"deadline"} if view.clock.deadline is not None else set()
     used |= {"reserved"} if terms else set()
     for term in terms:
         if term.usable_end is not None:

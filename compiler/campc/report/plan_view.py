@@ -34,7 +34,9 @@ class PlanView:
 
     @property
     def clock(self) -> Clockwork:
-        return Clockwork(self.plan.start, self.zone)
+        start, deadline = self.plan.start, self.spec.campaign.deadline
+        at = float(deadline.timestamp - start.timestamp) if start is not None and deadline is not None else None
+        return Clockwork(start, self.zone, at)
 
     @property
     def zone_words(self) -> str:

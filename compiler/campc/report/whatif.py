@@ -38,24 +38,30 @@ class Drop:
 def drops(plan: Plan, replan: Replan | None) -> tuple[Drop, ...]:
     """What each gate that reduces gives up."""
     found = []
+    placed: dict[tuple[str, ...], Plan | None] = {}
     for gate in plan.spec.gates.values():
-        gone = dropped_windows(plan.spec, gate)
+        gone = dropped_windows(plan, gate)
         if gate.otherwise != "reduce" or not gone:
             continue
         rest = without(plan.spec.windows, gone)
         runs = {window.run for name, window in plan.spec.windows.items() if name in gone and window.run is not None}
         left = {window.run for window in rest.values() if window.kind != "pilot"}
         lost = frozenset(run for run in runs if run not in left)
-        again = replan(plan.spec.with_windows(rest)) if replan is not None else None
-        found.append(Drop(gate.name, f"{gate.name} says reduce", tuple(gone), lost, again))
+        key = tuple(gone)
+        if key not in placed:
+            placed[key] = replan(plan.spec.with_windows(rest)) if replan is not None else None
+        found.append(Drop(gate.name, f"{gate.name} says reduce", key, lost, placed[key]))
     return tuple(found)
 
 
-def dropped_windows(spec: Spec, gate: Gate) -> list[str]:
+def dropped_windows(plan: Plan, gate: Gate) -> list[str]:
     """The windows that a gate drops, with those that cannot go on without them, in the file's order. What is over by then, or must come last,
     stays."""
-    tiers, names = set(gate.drops.tiers), set(gate.drops.windows)
+    spec, tiers, names = plan.spec, set(gate.drops.tiers), set(gate.drops.windows)
     over = _before(spec.windows, gate.after)
+    decided = plan.placements.get(gate.after or "")
+    if decided is not None:
+        over |= {name for name, placed in plan.placements.items() if placed.end <= decided.end}
     gone = {
         name
         for name, window in spec.windows.items()
@@ -65,7 +71,12 @@ def dropped_windows(spec: Spec, gate: Gate) -> list[str]:
     while changed:
         changed = False
         for name, window in spec.windows.items():
-            if name not in gone and window.after and all(before in gone for before in window.after) and not window.last:
+            if (
+                name not in gone | over
+                and window.after
+                and all(before in gone for before in window.after)
+                and not window.last
+            ):
                 gone.add(name)
                 changed = True
     return [name for name in spec.windows if name in gone]

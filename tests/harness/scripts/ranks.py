@@ -31,6 +31,8 @@ with Run.start() as run:
                 dist.all_reduce(parameter.grad)
         optimizer.step()
         run.log(loss=loss)
+        if run.rank == run.params.get("where") and step == run.params.get("late"):
+            run.log(grade=float("nan"))
         if step == run.params.get("evaluate"):
             with run.evaluation():
                 time.sleep(float(os.environ.get("EVALUATE", "0")))
