@@ -12,11 +12,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import transformers
-
 from campc_harness.errors import Misconfigured
 from campc_harness.frames import Files, Frame
 from campc_harness.phases import EVALUATE, TRAIN
+
+try:
+    import transformers
+except ImportError as error:
+    raise ImportError("campc_harness.hf needs the package transformers") from error
 
 if TYPE_CHECKING:
     from campc_harness.run import Run

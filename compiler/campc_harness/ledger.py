@@ -179,7 +179,7 @@ class Ledger:
     def keep_reserve(self) -> None:
         """Set room aside, so that on a full disk what matters can still be written for a long time."""
         if not self._reserve.exists():
-            with contextlib.suppress(OSError), open(self._reserve, "wb") as stream:
+            with contextlib.suppress(OSError, AttributeError), open(self._reserve, "wb") as stream:
                 os.posix_fallocate(stream.fileno(), 0, _RESERVE)
 
     def sync(self) -> None:

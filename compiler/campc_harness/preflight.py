@@ -20,7 +20,10 @@ from campc_harness.actions import homes, verify_corpus
 from campc_harness.agenda import hours
 from campc_harness.bundle import Bundle
 from campc_harness.copying import CopyError, probe
+from campc_harness.ledger import read
 from campc_harness.plan import RunPlan
+from campc_harness.progress import progress_of
+from campc_harness.status import project
 
 _GIB = 1 << 30
 
@@ -222,22 +225,28 @@ def host_memory() -> int | None:
 
 
 def _time(bundle: Bundle) -> Iterator[Finding]:
+    progress = progress_of(read(bundle.ledger).records)
     lot = bundle.lot
-    if not lot.usable_end:
+    if progress.first is not None:
+        projection = project(bundle, progress, {})
+        left, needed = (projection.left_s, projection.needed_s) if projection else (None, 0.0)
+        what = "what remains takes"
+    elif lot.usable_end:
+        end = datetime.fromisoformat(lot.usable_end.replace("Z", "+00:00")).timestamp()
+        left, needed = end - time.time(), max((window.end_s for window in bundle.windows), default=0.0) - lot.start_s
+        what = "the windows take"
+    else:
         return
-    end = datetime.fromisoformat(lot.usable_end.replace("Z", "+00:00")).timestamp()
-    left = end - time.time()
-    needed = max((w.end_s for w in bundle.windows), default=0.0) - lot.start_s
+    if left is None:
+        return
     if left <= 0:
-        yield Finding("error", f"the lot's usable end was at {lot.usable_end}", "build the plan with a new start")
+        yield Finding("error", f"the lot's usable time ended {hours(-left)} ago", "build the plan with a new start")
     elif left < needed:
         yield Finding(
-            "warning",
-            f"{hours(left)} are left in the lot, the windows take {hours(needed)}",
-            "some will not be started",
+            "warning", f"{hours(left)} are left in the lot, {what} {hours(needed)}", "some will not be started"
         )
     else:
-        yield Finding("ok", f"{hours(left)} are left in the lot, the windows take {hours(needed)}")
+        yield Finding("ok", f"{hours(left)} are left in the lot, {what} {hours(needed)}")
 
 
 def _shutdown(bundle: Bundle) -> Iterator[Finding]:

@@ -12,6 +12,7 @@ from campc_harness.conditions import better
 from campc_harness.ledger import Record, numbers, parse_line
 
 ENDINGS = frozenset(("done", "stop", "interrupted", "deadline", "crash", "hang"))
+_COMMITS = 64
 OVER = frozenset(("finished", "failed", "skipped", "recorded"))
 
 
@@ -50,6 +51,7 @@ class RunState:
     metrics: dict[str, float] = field(default_factory=dict)
     best: dict[str, float] = field(default_factory=dict)
     curve: list[tuple[float, int | None, dict[str, float]]] = field(default_factory=list)
+    commits: list[int] = field(default_factory=list)
     command: bool = False
     forgiven: int = 0
 
@@ -71,6 +73,10 @@ class RunState:
                 break
             count += 1
         return count
+
+    def passed_over(self, from_the_start: bool) -> list[int]:
+        """Checkpoints that the next attempt passes over: those that two died from, or all where it begins anew."""
+        return sorted({*self.poisoned(), *(self.commits if from_the_start else ())})
 
     def poisoned(self) -> list[int]:
         """Checkpoints that two attempts started from and died without progress."""
@@ -234,6 +240,7 @@ class Progress:
 
     def _checkpoint(self, state: RunState, attempt: AttemptState | None, record: Record) -> None:
         step = record.step or 0
+        state.commits = [*state.commits[1 - _COMMITS :], step]
         if state.committed is None or step > state.committed:
             state.committed, state.committed_at = step, record.time
             if attempt:

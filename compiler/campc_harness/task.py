@@ -186,9 +186,10 @@ class Task:
             number = host.number(window, identity)
             self.identity = identity
             outputs = host.bundle.outputs(identity.id, window).with_name("outputs.partial")
-            if run.recover == "rerun" and outputs.exists():
+            anew = run.recover == "rerun"
+            if anew and outputs.exists():
                 outputs.rename(_free_name(outputs.with_name("outputs.lost")))
-            outputs.mkdir(parents=True, exist_ok=True)
+            skip = state.passed_over(anew)
             deadline = host.deadline(window)
             job = jobs.run_job(
                 host.bundle,
@@ -197,12 +198,11 @@ class Task:
                 identity,
                 number,
                 deadline=deadline,
-                skip=state.poisoned(),
+                skip=skip,
                 write_s=run.checkpoint.write_s if run.checkpoint else None,
                 port=self._crew.training_port(number) if self._crew else None,
             )
             if self._crew is not None:
-                skip = state.poisoned()
                 self._crew.begin(
                     number, window=window.name, run_id=identity.id, deadline=deadline, skip=skip, port=job.master[1]
                 )
@@ -227,6 +227,8 @@ class Task:
         host.ledger.append("start", **who, log=name, **more)
         self.recorder = Recorder(host.ledger, job.window, job.run_id, job.attempt)
         try:
+            if self._script:
+                Path(job.env["CAMPC_OUTPUTS"]).mkdir(parents=True, exist_ok=True)
             self._attempt = attempt_of(job)(job, self.recorder.take, host.redactor)
         except OSError as error:
             self._ended(Ending("crash", 127, f"it can't be started: {error.strerror}"))

@@ -99,3 +99,18 @@ def test_the_stacks_of_an_attempt_that_hangs_go_into_its_log(tmp_path: Path) -> 
     log = (tmp_path / "state/box/logs/control.1.log").read_text()
     assert "Current thread" in log and "train.py" in log and "State: S (sleeping)" in log
     assert bundle.records("done")[0]["window"] == "control"
+
+
+@pytest.mark.timeout(180)
+def test_a_run_that_is_to_recover_by_a_rerun_begins_anew(tmp_path: Path) -> None:
+    crash = "if step == 13 and __import__('os').environ['CAMPC_ATTEMPT'] == '1': __import__('os')._exit(3)"
+    bundle = bundle_of(tmp_path, extra=crash)
+    tree = json.loads((tmp_path / "campaign.json").read_text())
+    tree["runs"][0]["recover"] = "rerun"
+    (tmp_path / "campaign.json").write_text(json.dumps(tree))
+    record = {"plan_hash": "ab" * 32, "passed": True, "machine": "here", "runs": {}}
+    (tmp_path / "rehearsal.json").write_text(json.dumps(record))
+    bundle.foreground(timeout=120)
+    assert [record["step"] for record in bundle.records("resume")] == [0, 0]
+    assert len(bundle.records("crash")) == 1 and bundle.records("checkpoint")[-1]["step"] == 20
+    assert bundle.states()["control"] == "finished"

@@ -143,3 +143,16 @@ def test_looking_at_a_lock_never_keeps_a_launcher_from_it(tmp_path: Path) -> Non
         onlooker.wait()
     with keeper.locked(lock), pytest.raises(keeper.Busy, match=f"by process {os.getpid()}"), keeper.locked(lock):
         pass
+
+
+def test_preflight_says_how_much_time_is_left(tmp_path: Path) -> None:
+    control = run("control")
+    windows = [executes("control", "train", control)]
+    over = Bundle(
+        tmp_path / "over", campaign(runs=[control], windows=windows, lot={"usable_end": "2026-01-01T00:00:00+01:00"})
+    )
+    assert "the lot's usable time ended" in over.launch("preflight", "--cpu", check=78).stdout
+    ahead = Bundle(
+        tmp_path / "ahead", campaign(runs=[control], windows=windows, lot={"usable_end": "2099-01-01T00:00:00Z"})
+    )
+    assert "are left in the lot, the windows take 60 min" in ahead.launch("preflight", "--cpu", check=0).stdout

@@ -61,16 +61,17 @@ class Zygote:
 
     Args:
         modules: imported before anything is forked.
+        warnings: filters, as for `python -W`.
     """
 
-    def __init__(self, *modules: str) -> None:
+    def __init__(self, *modules: str, warnings: tuple[str, ...] = WARNINGS) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket = ours
         self.codes: dict[int, int] = {}
         self._answers: list[int] = []
         self._answered = threading.Condition()
         environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'compiler'}:{ROOT}", "OMP_NUM_THREADS": "1"}
-        options = [part for warning in WARNINGS for part in ("-W", warning)]
+        options = [part for warning in warnings for part in ("-W", warning)]
         self._process = subprocess.Popen(
             [
                 sys.executable,
