@@ -16,7 +16,7 @@ export PYTHONPYCACHEPREFIX ?= $(CURDIR)/$(VENV)/pycache
 # In CI the browser tests' checkers are brought where a browser is; elsewhere those tests say that they were skipped.
 BROWSER := $(if $(and $(CI),$(shell command -v npm),$(shell command -v chromium)),browser)
 
-.PHONY: help setup demo test check golden docs browser bench soak format clean
+.PHONY: help setup demo test check golden docs browser vscode bench soak format clean
 
 help:  ## what there is to make
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -50,6 +50,11 @@ docs: $(STAMP)  ## regenerate the language reference, the error index and the CL
 
 browser:  ## axe and an HTML validator, without which `make test` skips the browser tests
 	npm ci --prefix tests/reports --ignore-scripts --no-audit --no-fund
+
+vscode:  ## the Visual Studio Code extension, tested and packed: build/campc-VERSION.vsix (needs npm)
+	npm ci --prefix editors/vscode --ignore-scripts --no-audit --no-fund
+	npm test --prefix editors/vscode
+	npm run package --prefix editors/vscode
 
 bench: $(STAMP)  ## checkpoint, restore and compiler times, side by side with the alternatives
 	$(PY) -m benchmarks
