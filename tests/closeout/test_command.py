@@ -35,6 +35,8 @@ def test_three_files_a_summary_and_exit_0(tmp_path: Path, capsys: pytest.Capture
     tree = json.loads((bundle / "closeout.json").read_text())
     assert (tree["schema"], tree["plan_hash"], tree["accepted"], tree["essential_accepted"]) == (1, HASH, 4, True)
     assert tree["costs"]["rental"] == [{"amount": "47.14", "currency": "USD"}]
+    page = (bundle / "closeout.html").read_text()
+    assert "Reruns beside their runs" in page and page.count(">agrees<") == 2
     assert not list(bundle.glob(".closeout*"))
 
 
@@ -120,3 +122,15 @@ def test_nothing_is_half_written(tmp_path: Path) -> None:
     with pytest.raises(OSError):
         write_all(tmp_path, {"closeout.json": b"{}", "missing/closeout.html": b"new"})
     assert (tmp_path / "closeout.html").read_bytes() == b"old" and not (tmp_path / "closeout.json").exists()
+
+
+def test_a_rerun_that_differs_in_the_sixth_digit_shows_it(tmp_path: Path) -> None:
+    scene = positive()
+    scene.plan["windows"][4]["tolerance"] = 0
+    for line in scene.lines:
+        if line["event"] == "done" and line["window"] == "rerun":
+            line["metrics"] = {"loss": 0.1, "eval.accuracy": 0.8000001}
+    bundle = scene.write(tmp_path / "bundle")
+    assert main(["closeout", str(bundle), "--reload"]) == 0
+    page = (bundle / "closeout.html").read_text()
+    assert "0.8000001" in page and page.count(">differs<") == 1

@@ -22,6 +22,7 @@ from campc.report.blocks import (
     quiet,
     row,
 )
+from campc.report.close_reruns import reruns
 from campc.report.close_view import CloseView
 from campc.report.curves import charts
 
@@ -49,6 +50,7 @@ def deliverables(view: CloseView) -> Section:
         blocks.append(Table("outcomes-table", "Outcomes, in the order in which they are tested", heads, rows))
     else:
         blocks.append(Paragraph("No outcome was declared: the results have to be read against the decision in words."))
+    blocks += reruns(view)
     return Section("deliverables", "Deliverables and answer", tuple(blocks), 1)
 
 
