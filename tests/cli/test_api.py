@@ -1,5 +1,7 @@
 """The functions for notebooks and other tools."""
 
+import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -37,3 +39,17 @@ def test_build_writes_a_bundle(tmp_path: Path) -> None:
         campc.build(spec, tmp_path / "out", pdf=False)
     (tmp_path / "t.py").write_text("")
     assert (campc.build(spec, tmp_path / "out", pdf=False) / "launch.sh").exists()
+
+
+def test_the_page_about_python_runs_as_it_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = Path(__file__).resolve().parents[2]
+    blocks = re.findall(r"```python\n(.*?)```", (root / "docs" / "python.md").read_text(), re.DOTALL)
+    assert len(blocks) == 3
+    shutil.copytree(root / "specs", tmp_path / "specs")
+    monkeypatch.chdir(tmp_path)
+    for block in blocks:
+        exec(compile(block, "docs/python.md", "exec"), {})
+    out = capsys.readouterr().out
+    assert "172800 86400" in out and "['47.14 USD']" in out and "launch.sh" in out
