@@ -58,6 +58,7 @@ with Run.start() as run:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(400)
 @pytest.mark.filterwarnings("ignore:unclosed file .*sRGB2014.icc:ResourceWarning")
 def test_nothing_is_accepted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     put(tmp_path, {"bad.campaign": SPEC.encode(), "train.py": SCRIPT.encode(), "tickets.csv": b"id,text\na,x\nb,y\n"})
@@ -73,7 +74,7 @@ def test_nothing_is_accepted(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         env=environment,
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=300,
     )
     assert (bundle / "package.tar.gz").is_file(), launched.stdout + launched.stderr
     capsys.readouterr()
