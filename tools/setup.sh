@@ -55,7 +55,9 @@ say "Installing the pinned requirements into .venv (PyTorch is the large one)"
 if [ "$WHAT" = dev ] && [ -n "${CI:-}" ] && [ "$(id -u)" = 0 ]; then
   PATH="$PATH:/usr/sbin" command -v slurmctld >/dev/null || (bring slurm-wlm munge) || say "No Slurm: its tests will skip."
   command -v chromium >/dev/null || (bring chromium) || say "No Chromium: the tests in a browser will skip."
+  command -v nvim >/dev/null || (bring neovim) || say "No Neovim: its test will skip."
   if command -v npm >/dev/null; then
     npm ci --prefix tests/reports --ignore-scripts --no-audit --no-fund --silent || say "No axe, no validator: their tests will skip."
+    npm ci --prefix editors/vscode --ignore-scripts --no-audit --no-fund --silent || say "No tools for the extension: its tests will skip."
   fi
 fi
