@@ -42,7 +42,7 @@ class Attempt:
         """SIGKILL to its process group, as a supervisor does."""
         os.killpg(self.process.pid, 9)
 
-    def wait(self, timeout: float = 60) -> int:
+    def wait(self, timeout: float = 150) -> int:
         """Exit code; a process that doesn't end is killed, and that is a failure."""
         try:
             code = self.process.wait(timeout)
@@ -71,7 +71,7 @@ class Attempt:
         """Reports of one kind so far."""
         return [report for report in list(self.reports) if report["event"] == name]
 
-    def until(self, condition: Callable[[], bool], timeout: float = 60) -> None:
+    def until(self, condition: Callable[[], bool], timeout: float = 150) -> None:
         """Wait for a condition while the process runs."""
         end = time.monotonic() + timeout
         while not condition():
@@ -81,7 +81,7 @@ class Attempt:
                 assert condition(), f"it ended first, with {self.process.returncode}:\n{self.text()}"
             time.sleep(0.005)
 
-    def until_event(self, name: str, count: int = 1, timeout: float = 60) -> None:
+    def until_event(self, name: str, count: int = 1, timeout: float = 150) -> None:
         """Wait for so many reports of one kind."""
         self.until(lambda: len(self.events(name)) >= count, timeout)
 

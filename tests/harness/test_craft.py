@@ -10,6 +10,7 @@ import pytest
 from tests.harness.attempts import Bundle
 
 Make = Callable[..., Bundle]
+pytestmark = pytest.mark.timeout(400)
 
 
 def digest(bundle: Bundle) -> str:

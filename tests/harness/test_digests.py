@@ -12,6 +12,7 @@ from campc_harness.digests import Verdict, compare
 from tests.harness.attempts import Bundle
 
 Make = Callable[..., Bundle]
+pytestmark = pytest.mark.timeout(400)
 
 
 def rehearse(make: Make, script: str, **params: object) -> tuple[Verdict, Bundle]:

@@ -11,6 +11,7 @@ import pytest
 from tests.harness.attempts import Bundle
 
 Make = Callable[..., Bundle]
+pytestmark = pytest.mark.timeout(400)
 STEPS = {"steps": 20}
 NOT_FINITE = {"text": "loss is not finite", "expr": ["not", ["finite", ["metric", "loss"]]]}
 

@@ -15,6 +15,7 @@ from tests.harness.zygote import Zygote
 pytest.importorskip("transformers")
 pytest.importorskip("lightning")
 Make = Callable[..., Bundle]
+pytestmark = pytest.mark.timeout(400)
 EXAMPLES = Path(__file__).resolve().parents[2] / "specs" / "frameworks"
 
 

@@ -11,10 +11,12 @@ import pytest
 
 from campc_harness.digests import compare
 from tests.harness.attempts import Attempt, Bundle
+from tests.harness.test_ranks import pair
 from tests.harness.zygote import Zygote
 
 pytest.importorskip("transformers")
 Make = Callable[..., Bundle]
+pytestmark = pytest.mark.timeout(400)
 STEPS = {"steps": 20}
 NOT_FINITE = {"text": "loss is not finite", "expr": ["not", ["finite", ["metric", "loss"]]]}
 
@@ -82,3 +84,15 @@ def test_rehearsed(bundle: Make) -> None:
             assert attempt.wait() == 0, attempt.text()
     verdict = compare(*folders)
     assert verdict.equal, verdict.differences
+
+
+def test_two_ranks(bundle: Make) -> None:
+    twin, one = bundle("hf_trainer.py", params={"steps": 8}, name="twin"), bundle("hf_trainer.py", params={"steps": 8})
+    attempts = pair(one, PAUSE="0.1")
+    attempts[0].until_event("checkpoint", 1)
+    attempts[1].signal(signal.SIGTERM)
+    for attempt in attempts:
+        assert attempt.wait() == 75, attempt.text()
+    for attempt in [*pair(one), *pair(twin)]:
+        assert attempt.wait() == 0, attempt.text()
+    assert digest(one) == digest(twin)

@@ -18,6 +18,7 @@ from tests.harness.objects import ObjectStore
 from tests.harness.test_ranks import pair
 
 Make = Callable[..., Bundle]
+pytestmark = pytest.mark.timeout(400)
 PARAMS = {"ids": 120}
 
 

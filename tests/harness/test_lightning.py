@@ -15,6 +15,7 @@ from tests.harness.zygote import Zygote
 
 pytest.importorskip("lightning")
 Make = Callable[..., Bundle]
+pytestmark = pytest.mark.timeout(400)
 STEPS = {"steps": 20}
 NOT_FINITE = {"text": "loss is not finite", "expr": ["not", ["finite", ["metric", "loss"]]]}
 

@@ -17,6 +17,7 @@ from tests.harness.attempts import Attempt, Bundle
 from tests.harness.objects import ObjectStore
 
 Make = Callable[..., Bundle]
+pytestmark = pytest.mark.timeout(400)
 STEPS = {"steps": 40}
 URL = "s3://lab/rank/control/train"
 

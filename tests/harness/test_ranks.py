@@ -12,6 +12,7 @@ import pytest
 from tests.harness.attempts import Attempt, Bundle, free_port
 
 Make = Callable[..., Bundle]
+pytestmark = pytest.mark.timeout(400)
 STEPS = {"steps": 60}
 NOT_FINITE = {"text": "loss is not finite", "expr": ["not", ["finite", ["metric", "loss"]]]}
 

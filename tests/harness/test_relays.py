@@ -14,6 +14,8 @@ import pytest
 
 from tests.harness.attempts import COMPILER, SCRIPTS, free_port
 
+pytestmark = pytest.mark.timeout(400)
+
 RELAY = """
 "$@" &
 child=$!

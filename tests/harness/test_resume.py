@@ -12,6 +12,7 @@ import pytest
 from tests.harness.attempts import Bundle
 
 Make = Callable[..., Bundle]
+pytestmark = pytest.mark.timeout(400)
 STEPS = {"steps": 40}
 
 

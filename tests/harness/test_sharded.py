@@ -5,10 +5,13 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable
 
+import pytest
+
 from tests.harness.attempts import Bundle
 from tests.harness.test_ranks import digest, pair
 
 Make = Callable[..., Bundle]
+pytestmark = pytest.mark.timeout(400)
 STEPS = {"steps": 24}
 
 

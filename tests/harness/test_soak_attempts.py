@@ -13,6 +13,7 @@ import pytest
 from tests.harness.attempts import Bundle
 
 Make = Callable[..., Bundle]
+pytestmark = pytest.mark.timeout(0)
 KILLS = int(os.environ.get("CAMPC_SOAK_KILLS", "1000"))
 STEPS = {"steps": 60}
 SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGUSR1)

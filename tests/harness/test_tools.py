@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 import torch
 from safetensors.torch import load_file
 
@@ -17,6 +18,7 @@ from campc_harness.weights import open_checkpoint
 from tests.harness.attempts import COMPILER, Bundle
 
 Make = Callable[..., Bundle]
+pytestmark = pytest.mark.timeout(400)
 
 
 def test_export(bundle: Make, tmp_path: Path) -> None:

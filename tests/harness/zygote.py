@@ -104,7 +104,7 @@ class Zygote:
     def close(self) -> None:
         """End it."""
         self._socket.shutdown(socket.SHUT_RDWR)
-        self._process.wait(10)
+        self._process.wait(60)
         self._listener.join(10)
         self._socket.close()
 
