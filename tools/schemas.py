@@ -286,7 +286,7 @@ def difference() -> Schema:
         "diff.json", "What `campc diff --format json` prints.",
         obj(
             version={"const": 1}, same=FLAG, old=side, new=side,
-            end=obj(old_s=SECONDS, new_s=SECONDS, difference_s=SECONDS),
+            end=obj(old_s=SECONDS, new_s=SECONDS, difference_s=SECONDS, old=null_or(TEXT), new=null_or(TEXT), later_s=SECONDS),
             cost=obj(old=many(MONEY), new=many(MONEY), increase=many(MONEY)), exceeds=null_or(MONEY),
             changes=many(change),
         ),

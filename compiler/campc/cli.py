@@ -12,7 +12,7 @@ from typing import NoReturn
 import campc
 
 OK, FAULTS, COULD_NOT_RUN = 0, 1, 2
-FORMATS = ("text", "concise", "json", "sarif", "github", "gitlab")
+FORMATS = ("text", "concise", "json", "sarif", "github", "gitlab", "junit")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -182,6 +182,7 @@ def _declare_diff(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("old", type=Path, metavar="OLD", help="a spec, or a bundle")
     parser.add_argument("new", type=Path, metavar="NEW", help="a spec, or a bundle")
     parser.add_argument("--format", choices=("text", "markdown", "json"), default="text", dest="format_")
+    parser.add_argument("--label", action="append", metavar="NAME", help="what to call OLD and, given again, NEW")
     parser.add_argument("--max-increase", metavar="MONEY", help="exit 3 where it costs more than this more: 10USD")
     parser.set_defaults(run=_diff)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any, TypeGuard
@@ -65,6 +66,17 @@ class Difference:
     new_end_s: Fraction
     old_cost: tuple[Money, ...]
     new_cost: tuple[Money, ...]
+    old_end: str | None = None
+    """The end by the clock, ISO 8601; None in a relative plan."""
+    new_end: str | None = None
+
+    @property
+    def later_s(self) -> Fraction:
+        """By how much the new one ends later: by the clock where both have one, else from their starts; earlier is negative."""
+        if self.old_end is None or self.new_end is None:
+            return self.new_end_s - self.old_end_s
+        moved = datetime.fromisoformat(self.new_end) - datetime.fromisoformat(self.old_end)
+        return Fraction(moved // timedelta(microseconds=1), 1_000_000)
 
     @property
     def same(self) -> bool:
@@ -99,7 +111,9 @@ def compare(old: Tree, new: Tree) -> Difference:
         changes += _fields(section, "", old.get(section) or {}, new.get(section) or {}, _DERIVED.get(section, ()))
     for section in _UNNAMED:
         changes += _unnamed(section, old.get(section) or [], new.get(section) or [])
-    return Difference(tuple(changes), _last_end(old), _last_end(new), _total(old), _total(new))
+    return Difference(
+        tuple(changes), _last_end(old), _last_end(new), _total(old), _total(new), _clock_end(old), _clock_end(new)
+    )
 
 
 def _end(old: Tree, new: Tree) -> Iterator[Change]:
@@ -109,6 +123,9 @@ def _end(old: Tree, new: Tree) -> Iterator[Change]:
         yield Change("start", "", "", *starts)
     if before != after:
         yield Change("end", "", "", format_duration(before), format_duration(after), _signed(after - before))
+    elif (clock := (_clock_end(old), _clock_end(new)))[0] != clock[1]:
+        moved = Difference((), before, after, (), (), *clock).later_s
+        yield Change("end", "", "", *clock, _signed(moved) if moved else None)
 
 
 def _margins(old: Tree, new: Tree) -> Iterator[Change]:
@@ -221,6 +238,16 @@ def _by_name(tree: Tree, section: str) -> dict[str, Tree]:
 
 def _last_end(tree: Tree) -> Fraction:
     return max((_exact(window["end_s"]) for window in tree.get("windows") or []), default=Fraction(0))
+
+
+def _clock_end(tree: Tree) -> str | None:
+    """When the last window ends, by the clock; None where that isn't known."""
+    last = max(tree.get("windows") or [], key=lambda window: _exact(window["end_s"]), default=None)
+    end = None if last is None else last.get("end")
+    try:
+        return end if isinstance(end, str) and datetime.fromisoformat(end).tzinfo is not None else None
+    except ValueError:
+        return None
 
 
 def _uncommitted(tree: Tree, lot: Tree) -> Fraction | None:

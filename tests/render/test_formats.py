@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import jsonschema
 import pytest
@@ -99,3 +100,57 @@ def test_nothing_that_a_terminal_acts_on_is_printed(tmp_path: Path, capsys: pyte
     for format_ in ("text", "concise"):
         _, text = run(capsys, "check", "--format", format_, spec)
         assert "\x1b" not in text and "\x07" not in text
+
+
+def _junit(text: str) -> tuple[ElementTree.Element, list[ElementTree.Element]]:
+    root = ElementTree.fromstring(text)
+    cases = list(root.iter("testcase"))
+    for element in (root, *root):
+        for plural, tag in (("tests", "testcase"), ("failures", "failure"), ("errors", "error")):
+            assert int(element.get(plural, "")) == sum(1 for _ in element.iter(tag))
+    return root, cases
+
+
+def test_junit_has_a_suite_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cases = HERE.parent / "cases"
+    missing = tmp_path / "missing.campaign"
+    status, text = run(
+        capsys, "check", "--format", "junit", cases / "schedule_48_in_72.campaign", cases / "overlap_explicit.campaign", missing
+    )  # fmt: skip
+    assert status == 2
+    root, found = _junit(text)
+    assert [Path(suite.get("name", "")).stem for suite in root] == ["schedule_48_in_72", "overlap_explicit", "missing"]
+    (failure,) = [case for case in found if case.find("failure") is not None]
+    told = failure.find("failure")
+    assert told is not None and told.get("type") == "C301" and "6 h in common" in told.get("message", "")
+    assert "\nhelp: second fits from 2026-12-01 12:00" in (told.text or "")
+    assert failure.get("name", "").startswith("C301 gpu-windows-overlap, line ") and failure.get("line", "").isdigit()
+    assert [e.get("type") for e in root.iter("error")] == ["C104"]
+
+
+def test_junit_warnings_pass_unless_strict(capsys: pytest.CaptureFixture[str]) -> None:
+    case = HERE.parent / "cases" / "never_used.campaign"
+    status, text = run(capsys, "check", "--format", "junit", case)
+    _, found = _junit(text)
+    assert status == 0 and found and not list(ElementTree.fromstring(text).iter("failure"))
+    assert all("warning[C" in (case.findtext("system-out") or "") for case in found)
+    status, text = run(capsys, "check", "--format", "junit", "--strict", case)
+    _, strict = _junit(text)
+    assert status == 1 and len(list(ElementTree.fromstring(text).iter("failure"))) == len(strict) == len(found)
+
+
+def test_junit_of_a_clean_file_has_a_case_that_passed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, text = run(capsys, "check", "--format", "junit", "--ignore", "C", HERE.parent / "cases" / "offers.campaign")
+    _, found = _junit(text)
+    assert status == 0 and [(case.get("name"), len(case)) for case in found] == [("no faults", 0)]
+
+
+def test_junit_is_xml_whatever_a_spec_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec = tmp_path / "a<b>&\"'\x01.campaign"
+    spec.write_text(
+        'campaign c { question = "q"; decision = "d"; \x1b]]>\x07 = 5 }\nlot \u2028\ufffe { package = "<&>" }\n'
+    )
+    _, text = run(capsys, "check", "--format", "junit", spec)
+    root, found = _junit(text)
+    assert found and (root[0].get("name") or "").endswith("a<b>&\"'\ufffd.campaign")
+    assert not re.search("[\x00-\x08\x0b-\x1f\ufffe]", text)

@@ -22,23 +22,23 @@ def check(options: Namespace) -> int:
     if wrong:
         return _refuse(options, f"there is no code {wrong[0]}; `campc explain` lists them")
     diagnostics: list[Diagnostic] = []
-    count = 0
+    names: list[str] = []
     unreadable = False
     for item in inputs(options.paths, options.stdin_filename):
-        count += 1
+        names.append(item.name)
         if item.source is None:
             unreadable = True
             diagnostics.extend(item.unread)
             continue
         diagnostics.extend(d for d in _compile(item) if _wanted(d.code, selected, ignored))
-    if count == 0:
+    if not names:
         return _refuse(options, f"no .campaign files in {', '.join(options.paths) or 'this folder'}")
     diagnostics = list(dict.fromkeys(diagnostics))
     if options.diff or options.fix:
         from campc.commands.fix import apply_fixes
 
         diagnostics = apply_fixes(diagnostics, diff=options.diff)
-    sys.stdout.write(_render(options, diagnostics, count))
+    sys.stdout.write(_render(options, diagnostics, names))
     return COULD_NOT_RUN if unreadable else worst(diagnostics, strict=options.strict)
 
 
@@ -68,7 +68,8 @@ def _refuse(options: Namespace, message: str) -> int:
     return COULD_NOT_RUN
 
 
-def _render(options: Namespace, diagnostics: Sequence[Diagnostic], count: int) -> str:
+def _render(options: Namespace, diagnostics: Sequence[Diagnostic], names: Sequence[str]) -> str:
+    count = len(names)
     match options.format_:
         case "json":
             from campc.render.json import render_json
@@ -86,6 +87,10 @@ def _render(options: Namespace, diagnostics: Sequence[Diagnostic], count: int) -
             from campc.render.gitlab import render_gitlab
 
             return render_gitlab(diagnostics, count)
+        case "junit":
+            from campc.render.junit import render_junit
+
+            return render_junit(diagnostics, names, strict=options.strict)
     from campc.render.text import Style, render_concise, render_text
 
     style = Style(colour(options.color))

@@ -12,7 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from campc.diff import Change, Difference, compare
 from campc.values.currencies import DECIMALS
@@ -45,24 +45,29 @@ class Side:
 
 
 def command(options: Namespace) -> int:
-    """Compare two plans: 0 the same, 1 one can't be read or has errors, 2 they differ, 3 the new one costs too much more.
+    """Compare two plans: 0 the same, 1 one can't be read or the new one has errors, 2 they differ, 3 the new one costs too much more.
 
-    Of a spec with errors in its schedule or cost the difference is printed too: a reader wants to see the overrun.
+    Of a spec with errors in its schedule or cost the difference is printed too: a reader wants to see the overrun, and that one is mended.
     """
     try:
         most = amount(options.max_increase) if options.max_increase is not None else None
+        labels = options.label or []
+        if len(labels) not in (0, 2):
+            raise Unreadable("--label is given twice, for OLD and for NEW, or not at all")
         old, new = read(options.old), read(options.new)
     except Unreadable as fault:
         sys.stderr.write(f"campc: {fault}\n")
         return ERROR
+    if labels:
+        old, new = evolve(old, name=labels[0]), evolve(new, name=labels[1])
     found = compare(old.content, new.content)
     too_much = most is not None and found.exceeds(most)
-    render = {"text": text, "markdown": markdown, "json": as_json}[options.format_]
+    render = {"text": text, "markdown": as_markdown, "json": as_json}[options.format_]
     sys.stdout.write(render(old, new, found, most if too_much else None))
     sys.stdout.flush()
     for side in (old, new):
         sys.stderr.write("".join(f"campc: {side.name}: {fault}\n" for fault in side.faults))
-    if old.faults or new.faults:
+    if new.faults:
         return ERROR
     return COSTS_MORE if too_much else SAME if found.same else DIFFERS
 
@@ -110,7 +115,7 @@ def headline(found: Difference) -> str:
     """What the changes come to, in one sentence."""
     if found.same:
         return "The two plans are the same."
-    later = found.new_end_s - found.old_end_s
+    later = found.later_s
     parts = [
         f"ends {format_duration(abs(later))} {'later' if later > 0 else 'earlier'}" if later else "ends when it did"
     ]
@@ -135,24 +140,13 @@ def text(old: Side, new: Side, found: Difference, most: Money | None) -> str:
     return "".join(f"{''.join(c if c.isprintable() else ' ' for c in line)}\n" for line in lines)
 
 
-def markdown(old: Side, new: Side, found: Difference, most: Money | None) -> str:
+def as_markdown(old: Side, new: Side, found: Difference, most: Money | None) -> str:
     """For a pull request."""
-    lines = [f"### Plan of {_escape(str(new.content['campaign']['name']))}", "", _escape(headline(found))]
-    if most is not None:
-        lines += ["", f"**It costs more than {most} more.**"]
-    if not found.same:
-        lines += ["", "| | | before | after | |", "|---|---|---|---|---|"]
-        for change in found.changes:
-            cells = (
-                f"{change.section} {change.name}".strip(),
-                change.what,
-                change.old or "",
-                change.new or "",
-                change.difference or "",
-            )
-            lines.append(f"| {' | '.join(_escape(cell) for cell in cells)} |")
-    lines += ["", f"<sub>`{_code(old.name)}` {old.plan_hash[:12]} → `{_code(new.name)}` {new.plan_hash[:12]}</sub>"]
-    return "\n".join(lines) + "\n"
+    from campc.commands.diff_markdown import code, markdown
+
+    names = tuple(f"{code(side.name)} {code(side.plan_hash[:12])}" for side in (old, new))
+    title = str(new.content["campaign"]["name"])
+    return markdown(title, headline(found), found, names=(names[0], names[1]), faults=new.faults, most=most)
 
 
 def as_json(old: Side, new: Side, found: Difference, most: Money | None) -> str:
@@ -170,6 +164,9 @@ def as_json(old: Side, new: Side, found: Difference, most: Money | None) -> str:
             "old_s": plain(found.old_end_s),
             "new_s": plain(found.new_end_s),
             "difference_s": plain(found.new_end_s - found.old_end_s),
+            "old": found.old_end,
+            "new": found.new_end,
+            "later_s": plain(found.later_s),
         },
         "cost": {"old": amounts(found.old_cost), "new": amounts(found.new_cost), "increase": amounts(found.increase)},
         "exceeds": None if most is None else most.to_json(),
@@ -201,13 +198,3 @@ def _sentence(change: Change) -> str:
         return f"{name}starts {change.new}"
     difference = f" ({change.difference})" if change.difference else ""
     return f"{name}{what}{change.old if change.old is not None else 'nothing'} → {change.new if change.new is not None else 'nothing'}{difference}"
-
-
-def _escape(words: str) -> str:
-    """Text that means only itself in a cell of a Markdown table."""
-    flat = " ".join(words.split())
-    return re.sub(r"([\\`*_\[\]<>|#~$])", r"\\\1", flat).replace("@", "@\u200b")
-
-
-def _code(words: str) -> str:
-    return words.replace("`", "'")
