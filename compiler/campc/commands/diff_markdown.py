@@ -16,7 +16,7 @@ from campc.values.quantities import format_duration
 ROWS_AT_MOST, LETTERS_AT_MOST = 120, 240
 """Of a table, and of a cell: GitHub takes 65,536 characters as a comment. The rest is counted."""
 _FIGURE = re.compile(r"(?:[+−]?\d[\d,.]*|[A-Z]{3}|h|min|ms|s|over|later|earlier|none|\.\.|\+|per| )+")
-_WORDS = re.compile(r"(?!www)[A-Za-z0-9_. ]*")
+_WORDS = re.compile(r"(?!.*www)[A-Za-z0-9_. ]*")
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufffe\uffff]")
 _SUMMED = ("start", "end", "cost")
 
