@@ -79,10 +79,13 @@ def faults(answers: Answers) -> list[str]:
 
 def files(answers: Answers, catalog: str, terms: Terms) -> dict[str, str]:
     """The new folder's files by their path in it; `catalog` is the text of the catalog."""
+    from campc.source import Source
+    from campc.syntax.format import format
+
     folder = resource("specs/new")
     made = {name: (folder / name).read_text(encoding="utf-8") for name in ("train.py", "reload.py")}
     made[f"catalogs/{catalog_name(answers)}"] = catalog
-    made[f"{answers.name}.campaign"] = spec(answers, terms)
+    made[f"{answers.name}.campaign"] = format(Source(f"{answers.name}.campaign", spec(answers, terms), None))
     return made
 
 

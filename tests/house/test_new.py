@@ -46,6 +46,7 @@ def test_the_first_spec_checks_clean(flags: tuple[str, ...], tmp_path: Path) -> 
     report = json.loads(campc("check", folder, "--format", "json").stdout)
     found = [f"{d['code']} {d['message']}" for d in report["diagnostics"]]
     assert found == []
+    assert campc("fmt", "--check", folder).returncode == 0
     assert sorted(path.name for path in folder.iterdir()) == [
         "catalogs",
         "rank_study_2.campaign",

@@ -37,6 +37,11 @@ def test_a_sample_checks_clean(path: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
+def test_every_sample_is_in_the_one_style() -> None:
+    done = campc("fmt", "--check", SPECS)
+    assert done.returncode == 0, campc("fmt", "--diff", SPECS).stdout
+
+
 @pytest.mark.parametrize("path", CATALOGS, ids=lambda path: path.stem)
 def test_a_catalog_can_be_used(path: Path, tmp_path: Path) -> None:
     """Each catalog compiles below a campaign that rents nothing of it."""
