@@ -13,6 +13,8 @@ STOPPED = 76
 DEADLINE = 77
 MISCONFIGURED = 78
 
+RESERVE = 8192
+
 OUTCOMES = {
     DONE: "done",
     INTERRUPTED: "interrupted",
@@ -52,10 +54,19 @@ def exit_path(folder: str | os.PathLike[str], rank: int) -> Path:
     return Path(folder) / f"exit-{rank}.json"
 
 
+def reserve(folder: str | os.PathLike[str], rank: int) -> None:
+    """Set room aside for the record of `rank`, so that a disk that fills up doesn't silence it."""
+    with open(Path(folder) / f".reserve-{rank}", "wb") as stream:
+        stream.write(b"\0" * RESERVE)
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
 def write_exit(folder: str | os.PathLike[str], record: ExitRecord) -> None:
     """Write `record` durably: a temporary file, fsync, rename, fsync of the folder."""
     path = exit_path(folder, record.rank)
     path.parent.mkdir(parents=True, exist_ok=True)
+    (path.parent / f".reserve-{record.rank}").unlink(missing_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     with open(temporary, "w", encoding="utf-8") as stream:
         json.dump(asdict(record), stream, sort_keys=True)

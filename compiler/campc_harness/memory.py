@@ -92,7 +92,13 @@ class Buffers:
         return room is None or room > 2 * size
 
     def _allocate(self, size: int) -> torch.Tensor:
-        buffer = torch.empty(max(size, 1), dtype=torch.uint8, pin_memory=self._pinned)
+        try:
+            buffer = torch.empty(max(size, 1), dtype=torch.uint8, pin_memory=self._pinned)
+        except RuntimeError:
+            if not self._pinned:
+                raise
+            # The driver pins only so much; a slower copy is better than none.
+            buffer = torch.empty(max(size, 1), dtype=torch.uint8)
         buffer.fill_(0)  # touch the pages now: the first copy into fresh ones takes three times as long
         return buffer
 

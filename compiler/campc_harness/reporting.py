@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import json
 import math
 import os
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -92,14 +93,28 @@ class Reporter:
 
     def _flush_raw(self) -> None:
         if self._raw is not None:
-            self._raw.flush()
+            with self._losing_raw():
+                self._raw.flush()
+
+    @contextlib.contextmanager
+    def _losing_raw(self) -> Iterator[None]:
+        # A full disk costs measurements, not the run: what is reported still arrives.
+        try:
+            yield
+        except OSError as error:
+            lost, self._raw = self._raw, None
+            if lost is not None:
+                with contextlib.suppress(OSError):
+                    lost.close()
+            self._write("note", {"text": f"raw metrics are no longer written: {error}"})
 
     def _metric(self, fields: dict[str, Any]) -> None:
         values = fields["values"]
         if not all(map(math.isfinite, values.values())):
             values = fields["values"] = {name: spelled(value) for name, value in values.items()}
         if self._raw is not None:
-            self._raw.write(_json(fields) + "\n")
+            with self._losing_raw():
+                self._raw.write(_json(fields) + "\n")
         self._show(fields)
         key = tuple(fields["values"])
         sent_at, _ = self._held.get(key, (0.0, None))

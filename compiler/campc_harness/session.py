@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from campc_harness import ending, rng, state
+from campc_harness import ending, exits, rng, state
 from campc_harness.checkpoint import REFUSED, Checkpoints
 from campc_harness.context import Context
 from campc_harness.errors import DeadlineReached, Interrupted, Leave, Misconfigured, NoRoom, Stopped, Superseded
@@ -43,6 +43,7 @@ class Session:
         folder = context.attempt_dir
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
+            exits.reserve(folder, context.rank)
         self.reporter = Reporter(context.report_fd, context.rank, folder, console=True)
         self.latch = Latch(context.life_fd, self.arrived)
         self.ranks = Ranks(context.rank, context.world)

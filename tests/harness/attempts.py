@@ -144,7 +144,7 @@ class Bundle:
     ) -> Attempt:
         """Start one process of an attempt."""
         number = number or len(self.attempts) + 1
-        folder = self.root / "attempts" / str(number)
+        folder = Path(variables.get("CAMPC_ATTEMPT_DIR") or self.root / "attempts" / str(number))
         read, write = os.pipe()
         life_read, life_write = os.pipe() if life else (-1, -1)
         environment = {

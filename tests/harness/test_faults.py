@@ -132,6 +132,31 @@ def test_a_disk_without_room(bundle: Make, tmp_path: Path) -> None:
         os.system(f"umount {place}")
 
 
+def test_a_full_disk_costs_measurements_alone(bundle: Make, tmp_path: Path) -> None:
+    place = tmp_path / "small"
+    place.mkdir()
+    if os.system(f"mount -t tmpfs -o size=256k tmpfs {place} 2>/dev/null") != 0:
+        pytest.skip("needs the right to mount a tmpfs")
+    try:
+        one = bundle(params={"steps": 300}, checkpoint={"every_steps": 100})
+        attempt = one.start(PAUSE="0.01", CAMPC_ATTEMPT_DIR=place)
+        attempt.until_event("metric", 2)
+        with open(place / "filler", "wb", buffering=0) as stream:
+            for size in (4096, 1):
+                try:
+                    while stream.write(b"x" * size):
+                        pass
+                except OSError:
+                    continue
+        assert attempt.wait() == 0, attempt.text()
+        record = attempt.exit()
+        assert record is not None and record.outcome == "done"
+        assert attempt.events("metric")[-1]["step"] == 300
+        assert [note["text"][:38] for note in attempt.events("note")] == ["raw metrics are no longer written: [Er"]
+    finally:
+        os.system(f"umount {place}")
+
+
 def test_an_unfinished_checkpoint_counts_for_nothing(bundle: Make) -> None:
     one = bundle(params=STEPS)
     attempt = one.start(PAUSE="0.03")
