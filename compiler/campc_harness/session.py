@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from campc_harness import ending, exits, rng, state
+from campc_harness import ending, exits, resuming, rng, state
 from campc_harness.checkpoint import REFUSED, Checkpoints
 from campc_harness.context import Context
 from campc_harness.errors import DeadlineReached, Interrupted, Leave, Misconfigured, NoRoom, Stopped, Superseded
 from campc_harness.evaluations import Evaluations
 from campc_harness.metrics import Metrics, as_stop
-from campc_harness.order import derive
 from campc_harness.phases import AFTER, AT_ONCE, EVALUATE, LOAD, REPORTED, SAVE, SETUP, TRAIN
 from campc_harness.ranks import Ranks
 from campc_harness.rehearsal import Rehearsal
 from campc_harness.reporting import Reporter
-from campc_harness.restore import Restored
 from campc_harness.rules import ELSEWHERE, Fired, Rules
-from campc_harness.sharded import NAME as SHARDED
-from campc_harness.sharded import Sharded, gather, is_sharded
 from campc_harness.signals import Latch
 from campc_harness.storage import open_storage
 
@@ -54,7 +50,6 @@ class Session:
         self.metrics.checkpoint_age = self._checkpoint_age
         self.metrics.logged = self._logged
         self.rehearsal = Rehearsal(context)
-        self.sharded: Sharded | None = None
         self.begun = time.monotonic()
         self.loop: Loop | None = None
         self.finished: str | None = None
@@ -64,8 +59,8 @@ class Session:
         self.stop_at_boundary: Fired | None = None
         self.evaluations = Evaluations()
         self.phase = SETUP
-        self._best: float | None = None
-        self._best_here: float | None = None
+        self.best: float | None = None
+        self.best_here: float | None = None
         self.saved_step: int | None = None
         self._saved_at = time.monotonic()
         self._first_step_at: float | None = None
@@ -144,17 +139,7 @@ class Session:
         self.enter(LOAD)
         self.attach(loop)
         self.ranks.connect()
-        self.sharded = self._gather()
-        restored = self._restore()
-        if restored is None:
-            self.reporter.send("resume", step=0, **{"from": None})
-            self._start_from()
-        else:
-            self._set(restored, loop)
-            self.saved_step = loop.step
-            seconds = round(restored.seconds, 6)
-            self.reporter.send("resume", step=loop.step, restore_s=seconds, **{"from": restored.name})
-            del restored
+        resuming.resume(self, loop)
         self.reporter.step = loop.step
         loop.restored()
         self._saved_at = time.monotonic()
@@ -170,17 +155,14 @@ class Session:
 
     def claim(self) -> None:
         """Claim the run for this attempt."""
-        self._reach(self.checkpoints.claim)
+        self.reach(self.checkpoints.claim)
 
     def write_part(self, name: str, content: bytes) -> None:
         """Commit one part of the rows of `items`."""
         self._writer_failure(lambda: self.checkpoints.write_part(name, content))
 
-    def _restore(self) -> Any:
-        self.claim()
-        return self._reach(self.checkpoints.restore) if self.rehearsal.restores else None
-
-    def _reach(self, act: Callable[[], Any]) -> Any:
+    def reach(self, act: Callable[[], Any]) -> Any:
+        """Do something at the place of the checkpoints, whose refusals are misconfigurations."""
         try:
             return act()
         except Superseded as error:
@@ -189,46 +171,6 @@ class Session:
             if isinstance(error, PermissionError) or error.errno in REFUSED:
                 raise Misconfigured(f"checkpoints can't be kept at {self.context.checkpoints}: {error}") from error
             raise
-
-    def _gather(self) -> Sharded | None:
-        if self.ranks.world == 1 and not any(map(is_sharded, self.tracked.objects.values())):
-            return None
-        home = self.context.attempt_dir or self.context.outputs.parent
-        return gather(self.tracked, home / "sharded", self.ranks, self.context.local_rank)
-
-    def _set(self, restored: Restored, loop: Loop) -> None:
-        saved, world, rank = restored.state, restored.manifest.world, self.context.rank
-        if self.sharded is not None:
-            self.sharded.prepare()
-            if rank >= world:
-                saved["objects"].get(SHARDED, {}).clear()  # it is the first rank's, who writes it
-        state.load(self.tracked, saved["objects"])
-        if self.sharded is not None:
-            self.sharded.assemble(self._other_parts(restored))
-        loop.load_state_dict(saved["loop"])
-        self.metrics.load_state_dict(saved["metrics"])
-        self.finished = saved["finished"]
-        self.evaluations.load_state_dict(saved["evaluations"])
-        self._best = saved["best"]
-        if rank < world:
-            rng.restore(saved["rng"])
-        else:  # no rank of that number drew before
-            rng.seed(derive("rank", self.context.seed, rank, loop.step))
-
-    def _other_parts(self, restored: Restored) -> Iterator[dict[str, Any]]:
-        """Files of sharded state of ranks that this attempt doesn't have, dealt to the ranks that it has."""
-        here = self.context.world
-        for part in range(here, restored.manifest.world):
-            if part % here == self.context.rank:
-                files: dict[str, Any] = self.checkpoints.read_part(restored, part)["objects"][SHARDED]
-                yield files
-
-    def _start_from(self) -> None:
-        if self.context.start_from:
-            from campc_harness.weights import load_weights
-
-            name = load_weights(self.context.start_from, self.tracked)
-            self.reporter.send("note", text=f"starts from the weights of {name}")
 
     def boundary(self, loop: Loop) -> None:
         """Called when a step has ended, before the next begins: where an attempt stops so that it can go on."""
@@ -281,7 +223,7 @@ class Session:
         policy = self.context.policy
         if self.rehearsal.active:
             return False
-        if self.save_asked or self._best_here is not None:
+        if self.save_asked or self.best_here is not None:
             return True
         if policy.every_steps is not None:
             return step % policy.every_steps == 0
@@ -302,13 +244,13 @@ class Session:
             "metrics": self.metrics.state_dict(),
             "finished": self.finished,
             "evaluations": self.evaluations.state_dict(),
-            "best": self._best,
+            "best": self.best,
         }
         facts = {
             "data": place,
             "finished": self.finished,
             "metrics": {name: value for name, value in self.metrics.last.items() if math.isfinite(value)},
-            "best": self._best_here,
+            "best": self.best_here,
             "modules": self.tracked.modules(),
         }
         return state.stage(whole, step, facts, self.checkpoints.buffers)
@@ -317,7 +259,7 @@ class Session:
         """Stage the state of this boundary and hand it to the writer."""
         self.save_asked = False
         snapshot = self.snapshot()
-        self._best_here = None
+        self.best_here = None
         self.saved_step, self._saved_at = step, time.monotonic()
         self.checkpoints.submit(snapshot)
         self.arm()
@@ -384,8 +326,8 @@ class Session:
         if name != policy.best_metric or not math.isfinite(value):
             return
         sign = -1 if policy.best_direction == "min" else 1
-        if self._best is None or sign * value > sign * self._best:
-            self._best = self._best_here = float(value)
+        if self.best is None or sign * value > sign * self.best:
+            self.best = self.best_here = float(value)
 
     def _checkpoint_age(self) -> float:
         since = self.checkpoints.durable_at
