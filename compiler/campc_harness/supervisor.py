@@ -41,6 +41,7 @@ class Job:
         ranks: how many processes; `first_rank` and `world` differ from 0 and `ranks` on a cluster only.
         proof: whether done needs `exit-RANK.json` (a command needs exit code 0 only).
         log: what they print goes there.
+        log_limit: bytes after which the log is begun anew; the one before is kept as `….old`.
         folder: where `exit-RANK.json` is left.
         torchrun: whether torchrun starts the ranks.
         hang_s: without a sign of life for so long, the attempt is ended; None: never.
@@ -62,6 +63,7 @@ class Job:
     run_id: str | None = None
     proof: bool = True
     torchrun: bool = False
+    log_limit: int = 64 << 20
     hang_s: float | None = 900.0
     grace_s: float = 120.0
 
@@ -241,6 +243,10 @@ class Attempt:
         # A full disk must not end the run: what it prints is the first thing to do without.
         with contextlib.suppress(OSError):
             self._log.write(data)
+            if self._log.tell() > self.job.log_limit:
+                self._log.close()
+                os.replace(self.job.log, f"{self.job.log}.old")
+                self._log = open(self.job.log, "ab", buffering=0)
 
     def _take(self, rank: Rank, line: bytes) -> None:
         try:

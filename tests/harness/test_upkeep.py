@@ -14,7 +14,9 @@ import pytest
 
 from campc_harness import keeper
 from campc_harness.ledger import Ledger, read
+from campc_harness.redact import Redactor
 from campc_harness.reports import Recorder
+from campc_harness.supervisor import Attempt, Job
 from tests.harness.bundles import ROOT, Bundle, campaign, executes, run, window
 
 
@@ -156,3 +158,24 @@ def test_preflight_says_how_much_time_is_left(tmp_path: Path) -> None:
         tmp_path / "ahead", campaign(runs=[control], windows=windows, lot={"usable_end": "2099-01-01T00:00:00Z"})
     )
     assert "are left in the lot, the windows take 60 min" in ahead.launch("preflight", "--cpu", check=0).stdout
+
+
+def test_a_log_does_not_grow_for_ever(tmp_path: Path) -> None:
+    job = Job(
+        window="w",
+        attempt=1,
+        argv=(sys.executable, "-c", "for i in range(20000): print('line', i)"),
+        cwd=tmp_path,
+        env=os.environ,
+        log=tmp_path / "w.1.log",
+        folder=tmp_path / "1",
+        proof=False,
+        log_limit=20_000,
+    )
+    attempt = Attempt(job, lambda _: None, Redactor(()))
+    while (ending := attempt.poll()) is None:
+        time.sleep(0.01)
+    assert ending.outcome == "done"
+    assert sorted(path.name for path in tmp_path.glob("*.log*")) == ["w.1.log", "w.1.log.old"]
+    whole = (tmp_path / "w.1.log.old").read_text() + (tmp_path / "w.1.log").read_text()
+    assert whole.endswith("line 19999\n") and len(whole) < 400_000
