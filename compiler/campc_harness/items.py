@@ -128,6 +128,8 @@ class Items(Loop):
         if session.latch.set:
             self.flush()
             session.leave()
+        if session.rehearsal.active:
+            return
         policy = session.context.policy
         steps = policy.every_steps
         interval = min(policy.every_s or PART_INTERVAL_S, PART_INTERVAL_S)
@@ -158,8 +160,9 @@ class Items(Loop):
 
     def _end(self) -> None:
         session = self._session
-        self.flush()
+        # A rehearsal's first attempt waits in there to be killed: it commits nothing after its one save.
         session.rehearsal.end(session, self)
+        self.flush()
         self.exhausted = True
         session.enter(AFTER)
         if session.context.rank == 0:
