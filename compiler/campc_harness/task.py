@@ -267,12 +267,23 @@ class Task:
             self._done(who, recorder)
         elif ending.outcome in ("stopped", "misconfigured"):
             values = {name: recorder.values[name] for name in sorted(recorder.values)}
-            host.ledger.append("stop", **who, stop=ending.stop, reason=reason, code=ending.code, metrics=values)
+            seen = self._seen(ending)
+            host.ledger.append(
+                "stop", **who, stop=ending.stop, value=seen, reason=reason, code=ending.code, metrics=values
+            )
         elif ending.outcome == "deadline":
             host.ledger.append("deadline", **who, reason=reason, code=ending.code)
             self._end("deadline", reason)
         else:
             self._died(ending, who, reason)
+
+    def _seen(self, ending: Ending) -> str | None:
+        """The values on which a stop rule fired: what its reason says after the colon, less why the rule was written."""
+        rule = next((rule for rule in self._host.bundle.plan.stops if rule.name == ending.stop), None)
+        _, colon, text = ending.reason.partition(": ")
+        if rule is None or not colon:
+            return None
+        return text.removesuffix(f" ({rule.because})")
 
     def _died(self, ending: Ending, who: dict[str, object], reason: str | None) -> None:
         """An attempt that neither finished nor stopped: try again after a pause, unless that has led nowhere."""

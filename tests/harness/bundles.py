@@ -69,7 +69,7 @@ for step in range(start + 1, steps + 1):
     loss = 1.0 / step
     if step == params.get("nan_at"):
         report("metric", step=step, values={"loss": "nan"})
-        leave(76, "stopped", "loss = nan", "broken", step)
+        leave(76, "stopped", f"stop rule broken holds at step {step}: loss = nan (it never recovers)", "broken", step)
     report("metric", step=step, values={"loss": loss})
     if asked:
         save(step)

@@ -99,16 +99,20 @@ def test_a_stop_rule_ends_the_run_and_only_that(tmp_path: Path) -> None:
             executes("good", "train", good, after=["broken"]),
             window("home", "retrieve", last=True),
         ],
+        stops=[
+            {
+                "name": "broken",
+                "when": {"text": "…", "expr": ["bool", False]},
+                "runs": [],
+                "because": "it never recovers",
+            }
+        ],
     )
     bundle = Bundle(tmp_path, plan)
     bundle.foreground(check=76)
     [stop] = bundle.records("stop")
-    assert (stop["run_id"], stop["stop"], stop["step"], stop["reason"]) == (
-        "broken-0badcafe",
-        "broken",
-        7,
-        "loss = nan",
-    )
+    assert (stop["run_id"], stop["stop"], stop["step"], stop["value"]) == ("broken-0badcafe", "broken", 7, "loss = nan")
+    assert stop["reason"] == "stop rule broken holds at step 7: loss = nan (it never recovers)"
     assert stop["metrics"]["loss"] == "nan"
     assert bundle.states() == {"broken": "finished", "good": "finished", "home": "finished"}
 
