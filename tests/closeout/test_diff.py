@@ -168,7 +168,8 @@ def test_markdown_says_first_what_it_comes_to(folder: Path, capsys: pytest.Captu
 
 HOSTILE = (
     "a | b", "\\| c \\\\| d \\", "<b>@all</b><img src=x onerror=alert(1)>", "</details><!--", "[x](javascript:1) ![i](https://e.example/i)",
-    "https://evil.example www.evil.example a@evil.example", "# now", "`rm` ``x`` ```", "`", "\u202eback", "*a* _b_ ~~c~~ $d$ :tada: #1", "x\n\n| y | z |\n", " www.evil.example ",
+    "https://evil.example www.evil.example a@evil.example", "# now", "`rm` ``x`` ```", "`", "\u202eback",
+    "*a* _b_ ~~c~~ $d$ :tada: #1", "x\n\n| y | z |\n", " www.evil.example ",
 )  # fmt: skip
 
 
