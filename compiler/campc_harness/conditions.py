@@ -8,6 +8,7 @@ Standard library only: a training process, the supervisor and the closeout on an
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 import statistics
@@ -94,6 +95,7 @@ def describe(condition: Mapping[str, Any], facts: Facts) -> str:
     return ", ".join(f"{label} = {text}" for label, text in seen.items())
 
 
+@functools.lru_cache(maxsize=1024)
 def lower_is_better(metric: str) -> bool:
     """Whether a lower value of `metric` is the better one: its name says loss, error or perplexity."""
     name = metric.lower()
