@@ -79,6 +79,11 @@ class Task:
         host.ledger.append("window", window=window.name, state="started", planned=window.takes.likely_s)
 
     @property
+    def trains(self) -> bool:
+        """Whether it runs a run's script, and not a command."""
+        return self._script
+
+    @property
     def attempt(self) -> Attempt | None:
         """The attempt that runs now."""
         return self._attempt

@@ -81,7 +81,13 @@ class Watcher:
 
     def _apply(self, rule: Rule, stops: bool, task: Task) -> None:
         recorder = task.recorder
-        if recorder is None or task.attempt is None or (rule.runs and task.window.run not in rule.runs):
+        # Rules are about runs: one that holds must not end the window that brings results home.
+        if (
+            recorder is None
+            or task.attempt is None
+            or not task.trains
+            or (rule.runs and task.window.run not in rule.runs)
+        ):
             return
         state = self._launcher.progress.run(recorder.run_id, task.window.name)
         began = state.attempts[0].began if state.attempts else time.time()

@@ -26,7 +26,7 @@ SPEND = {"text": "spend >= 3 USD", "expr": [">=", ["builtin", "spend"], ["money"
 def billed(**sections: Any) -> dict[str, Any]:
     """A slow run on a lot that costs a dollar a second."""
     slow = run("control", params={"step_s": 0.05}, steps=10_000)
-    home = window("home", "retrieve", last=True, takes=1)
+    home = window("home", "retrieve", last=True, takes=1, command="sleep 3")
     return campaign(
         runs=[slow],
         windows=[executes("control", "train", slow, takes=2), home],
