@@ -33,18 +33,31 @@ class _Parser(argparse.ArgumentParser):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; its exit status."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by who started us
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))
     parser = _parser(given)
     options = parser.parse_args(given)
     try:
         command: Callable[[argparse.Namespace], int] = options.run
-        return command(options)
+        status = command(options)
+        sys.stdout.flush()
+        return status
     except BrokenPipeError:
         # The reader of our output has gone: that is its choice, not a fault.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _give_output_up()
         return OK
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
         return 130
+    except OSError as error:
+        if os.environ.get("CAMPC_TRACEBACK"):
+            raise
+        if error.filename is None:
+            _give_output_up()
+        what = f"{error.filename}" if error.filename is not None else "the output could not be written"
+        sys.stderr.write(f"campc: {what}: {error.strerror or error}\n")
+        return COULD_NOT_RUN
     except Exception as error:
         if os.environ.get("CAMPC_TRACEBACK"):
             raise
@@ -54,6 +67,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"campc: this is a fault of campc itself, with `campc {where}`: {what}\nset CAMPC_TRACEBACK=1 and run it again to see where\n"
         )
         return COULD_NOT_RUN
+
+
+def _give_output_up() -> None:
+    """What is still to be written goes nowhere, so that ending doesn't fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parser(given: Sequence[str]) -> argparse.ArgumentParser:

@@ -105,7 +105,9 @@ def write_bundle(files: Mapping[str, bytes], out: Path) -> None:
 def _refuse_if_taken(out: Path) -> None:
     if not os.path.lexists(out):
         return
-    if out.is_symlink() or not out.is_dir():
+    if out.is_symlink():
+        raise BundleError(f"{out} is a symbolic link, and a build replaces the whole folder: write to {out.resolve()}")
+    if not out.is_dir():
         raise BundleError(f"{out} is there already, and is no folder: write to another place with -o")
     names = {entry.name for entry in out.iterdir()}
     if not names:

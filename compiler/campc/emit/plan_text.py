@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from campc.checks.words import moment
 from campc.schedule.plan import Account, Placement, Plan
+from campc.schedule.timeline import billed_by_time
 from campc.values.money import Money
 from campc.values.quantities import format_duration
 
@@ -32,6 +33,8 @@ def plan_text(plan: Plan) -> str:
 
 
 def _verdict(plan: Plan, account: Account) -> str:
+    if account.usable_end is None and not _billed_by_time(plan, account):
+        return f"{account.lot}: {format_duration(account.reserved)} reserved; when it ends isn't known."
     if account.usable_end is None:
         return f"{account.lot}: {format_duration(account.reserved)} reserved, billed by time."
     usable = format_duration(account.usable_end - account.start)
@@ -39,6 +42,11 @@ def _verdict(plan: Plan, account: Account) -> str:
         return f"{account.lot}: does NOT fit: {format_duration(account.reserved)} in {usable}, {format_duration(account.overrun)} over."
     free = format_duration(account.uncommitted or Fraction(0))
     return f"{account.lot}: fits: {format_duration(account.reserved)} of {usable}, {free} uncommitted; usable until {moment(plan, account.usable_end)}."
+
+
+def _billed_by_time(plan: Plan, account: Account) -> bool:
+    package = plan.spec.packages.get(account.package) if account.package is not None else None
+    return package is not None and billed_by_time(package)
 
 
 def _windows(plan: Plan) -> str:

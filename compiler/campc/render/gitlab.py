@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
 from typing import Any
 
 from campc.diagnostic import Diagnostic
+from campc.render.json import dumped
 
 
 def render_gitlab(diagnostics: Sequence[Diagnostic], files: int) -> str:
     """A list of issues, each with a fingerprint that stays when lines move."""
     seen: dict[str, int] = {}
-    return json.dumps([_issue(d, seen) for d in diagnostics], ensure_ascii=False, indent=1) + "\n"
+    return dumped([_issue(d, seen) for d in diagnostics])
 
 
 def _issue(diagnostic: Diagnostic, seen: dict[str, int]) -> dict[str, Any]:
@@ -23,7 +23,7 @@ def _issue(diagnostic: Diagnostic, seen: dict[str, int]) -> dict[str, Any]:
     return {
         "description": f"{diagnostic.message}" + (f" ({diagnostic.help})" if diagnostic.help else ""),
         "check_name": f"{diagnostic.code} {diagnostic.name}",
-        "fingerprint": hashlib.sha256(f"{key}\0{seen[key]}".encode()).hexdigest(),
+        "fingerprint": hashlib.sha256(f"{key}\0{seen[key]}".encode("utf-8", "surrogateescape")).hexdigest(),
         "severity": "major" if diagnostic.severity == "error" else "minor",
         "location": {"path": name, "lines": {"begin": diagnostic.at.line, "end": diagnostic.at.end_line}},
     }

@@ -10,6 +10,16 @@ from campc.diagnostic import Diagnostic
 from campc.source import Span
 
 
+def dumped(value: Any) -> str:
+    """A value as indented JSON; all of it as ASCII where it holds bytes of a file's name that are no UTF-8."""
+    text = json.dumps(value, ensure_ascii=False, indent=1)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = json.dumps(value, indent=1)
+    return text + "\n"
+
+
 def range_of(span: Span) -> dict[str, dict[str, int]]:
     """A place as lines and columns from 1; a column is a code point."""
     return {
@@ -48,10 +58,10 @@ def render_json(diagnostics: Sequence[Diagnostic], files: int) -> str:
         "warnings": len(diagnostics) - errors,
         "diagnostics": [entry(d) for d in diagnostics],
     }
-    return json.dumps(report, ensure_ascii=False, indent=1) + "\n"
+    return dumped(report)
 
 
 def render_failure(message: str) -> str:
     """What could not be begun, such as bad arguments: no diagnostics, and the reason."""
     report = {"version": 1, "files": 0, "errors": 0, "warnings": 0, "diagnostics": [], "failure": message}
-    return json.dumps(report, ensure_ascii=False, indent=1) + "\n"
+    return dumped(report)

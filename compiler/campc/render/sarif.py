@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
@@ -10,6 +9,7 @@ from urllib.parse import quote
 import campc
 from campc.codes import CODES
 from campc.diagnostic import Diagnostic
+from campc.render.json import dumped
 from campc.source import Span
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -36,7 +36,7 @@ def render_sarif(diagnostics: Sequence[Diagnostic], files: int) -> str:
             }
         ],
     }
-    return json.dumps(log, ensure_ascii=False, indent=1) + "\n"
+    return dumped(log)
 
 
 def _rule(code: str) -> dict[str, Any]:
@@ -90,4 +90,4 @@ def _region(span: Span) -> dict[str, int]:
 
 def uri(name: str) -> str:
     """A file's name as a relative reference."""
-    return quote("stdin" if name == "-" else name, safe="/!$&'()*+,;=@~-._")
+    return quote("stdin" if name == "-" else name, safe="/!$&'()*+,;=@~-._", errors="surrogateescape")

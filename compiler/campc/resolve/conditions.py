@@ -9,11 +9,12 @@ from typing import Any
 from attrs import define, field
 
 from campc.resolve.evaluate import Lets
-from campc.resolve.faults import Fault, did_you_mean
+from campc.resolve.faults import Fault, Unclear, did_you_mean
 from campc.resolve.units import Value, combine, kind_of, magnitude
 from campc.schema.conditions import BUILTINS_FILE, BUILTINS_RUN, FUNCTIONS, Condition, Expression, MetricUse
 from campc.source import Span
 from campc.syntax import tree
+from campc.syntax.format import one_line
 from campc.values.money import Money, round_amount
 from campc.values.quantities import Duration, Share, Size, Steps
 
@@ -38,6 +39,7 @@ class Reader:
 
     lets: Lets
     runs: Collection[str]
+    unclear: Unclear = field(factory=Unclear)
     _metrics: list[MetricUse] = field(factory=list)
     _builtins: set[str] = field(factory=set)
 
@@ -56,7 +58,7 @@ class Reader:
                 f"this is always {str(expression[1]).lower()}",
                 "name a metric, as in loss is not finite",
             )
-        return Condition(_one_line(expr.at.text), expression, expr.at, tuple(self._metrics), frozenset(self._builtins))
+        return Condition(one_line(expr.at.text), expression, expr.at, tuple(self._metrics), frozenset(self._builtins))
 
     def _expression(self, expr: tree.Expr, scope: str) -> tuple[str, Expression]:
         match expr:
@@ -162,6 +164,8 @@ class Reader:
     def _result(self, name: tree.Name) -> tuple[str, Expression]:
         run, metric = name.parts[0], ".".join(name.parts[1:])
         if run not in self.runs:
+            if self.unclear.may_declare("run", run):
+                raise Fault(None, name.at)
             guess, fix = did_you_mean(run, self.runs, name.at.source.span(name.at.start, name.at.start + len(run)))
             raise Fault(
                 "C205",
@@ -250,6 +254,8 @@ def _folded_minus(part: Expression) -> Expression:
 
 
 def _compare_with(kind: str, expr: tree.Expr) -> str | None:
+    if kind == "number" and isinstance(expr, tree.Literal):
+        return f"compare a metric with it, as in loss > {_one_line(expr.at.text)}"
     if kind == "number":
         text = _one_line(expr.at.text)
         return f"compare it with something, as in {text} > 0.5, or ask {text} is not finite"

@@ -7,12 +7,12 @@ from collections.abc import Collection, Mapping
 from fractions import Fraction
 from typing import Any
 
-from attrs import define
+from attrs import define, field
 
 from campc.resolve import limits
 from campc.resolve.conditions import Reader
 from campc.resolve.evaluate import Lets, evaluate
-from campc.resolve.faults import Fault, did_you_mean, replace
+from campc.resolve.faults import Fault, Unclear, did_you_mean, replace
 from campc.resolve.gather import MAY_BE_USED
 from campc.resolve.units import Value, kind_of
 from campc.schema import types as t
@@ -50,6 +50,7 @@ class Decoder:
     reader: Reader
     incomplete: bool = False
     """A used file could not be read in full: what it would have declared is no fault of this one."""
+    unclear: Unclear = field(factory=Unclear)
 
     def decode(self, type_: t.Type, expr: tree.Expr) -> Any:
         """The value of an attribute. Raises Fault."""
@@ -209,7 +210,7 @@ class Decoder:
         match expr:
             case tree.Name(parts=(word,)):
                 if word not in self.names[kind]:
-                    if self.incomplete and kind in MAY_BE_USED:
+                    if (self.incomplete and kind in MAY_BE_USED) or self.unclear.may_declare(kind, word):
                         raise Fault(None, expr.at)
                     raise self._undefined(word, kind, expr.at)
                 return word
@@ -249,6 +250,8 @@ class Decoder:
                 if word in self.names["window"]:
                     windows.append(word)
                     continue
+                if self.unclear.may_declare("window", word):
+                    raise Fault(None, item.at)
                 guess, fix = did_you_mean(word, [*TIERS, *self.names["window"]], item.at)
                 raise Fault("C205", item.at, f"no tier or window is named {word}", guess, fix)
             if isinstance(item, tree.Broken):

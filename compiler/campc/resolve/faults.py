@@ -39,6 +39,18 @@ class Faults:
         self.found.append(Diagnostic(code, at, message, notes, help, fix))
 
 
+@frozen
+class Unclear:
+    """What may have been declared by blocks that were reported themselves: names of blocks of an unknown kind, and kinds of blocks without a name."""
+
+    names: set[str] = field(factory=set)
+    kinds: set[str] = field(factory=set)
+
+    def may_declare(self, kind: str, name: str) -> bool:
+        """Whether one of them may be the thing of this kind and name."""
+        return name in self.names or kind in self.kinds
+
+
 class Fault(Exception):
     """A fault met inside an expression; the attribute that holds it reports it. ``code`` None: it was reported before."""
 

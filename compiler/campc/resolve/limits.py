@@ -260,8 +260,11 @@ def wrong_type(type_: t.Type, expr: tree.Expr, value: Value) -> Fault:
         t.PriceType: " USD",
     }.get(type(type_))
     if isinstance(value, Fraction) and unit is not None:
-        help_ = f"write the unit, as in {text}{unit}"
-        if isinstance(type_, t.StepsType) and value.denominator == 1:
+        literal = isinstance(expr, tree.Literal)
+        help_ = f"write the unit, as in {text}{unit}" if literal else f"a unit is missing, as in {type_.example}"
+        if literal and isinstance(type_, t.DurationOrSteps) and value.denominator == 1:
+            help_ = f"write the unit, as in {text}{unit} or {text} steps"
+        if literal and isinstance(type_, t.StepsType) and value.denominator == 1:
             fix = replace(expr.at, f"{text} steps")
     elif isinstance(type_, t.ClockOrOffset) and isinstance(value, Duration):
         help_, fix = f"write +{text}, counted from the start of the lot", replace(expr.at, f"+{text}")

@@ -16,7 +16,7 @@ from campc.resolve.blocks import BlockDecoder, guess_kind
 from campc.resolve.conditions import Reader
 from campc.resolve.decode import Decoder
 from campc.resolve.evaluate import Lets
-from campc.resolve.faults import Faults, did_you_mean, limited_guesses
+from campc.resolve.faults import Faults, Unclear, did_you_mean, limited_guesses
 from campc.resolve.gather import Gathered, Load, gather
 from campc.resolve.inherit import inherit, report_cycles
 from campc.schema import BLOCKS, CLASSES, TIERS, Campaign, Checkpoint, Node, Run, Window
@@ -62,6 +62,7 @@ class _Resolver:
     checkpoints: dict[str, Checkpoint] = field(factory=dict)
     kinds: dict[int, str] = field(factory=dict)
     """The kind that each known or guessed block is decoded as, by the start of the block and its file."""
+    unclear: Unclear = field(factory=Unclear)
     windows: int = 0
 
     def run(self) -> Resolved:
@@ -71,9 +72,15 @@ class _Resolver:
         campaign_tree = next((b for b, used in self.gathered.blocks if not used and b.kind == "campaign"), None)
         local_zone, zone_name = self._zone(campaign_tree)
         lets = Lets(self.gathered.lets, self.faults, self.gathered.broken)
-        reader = Reader(lets, self.names["run"])
+        reader = Reader(lets, self.names["run"], self.unclear)
         decoder = Decoder(
-            lets, {**self.names, "let": self.gathered.lets}, local_zone, zone_name, reader, self.gathered.broken
+            lets,
+            {**self.names, "let": self.gathered.lets},
+            local_zone,
+            zone_name,
+            reader,
+            self.gathered.broken,
+            self.unclear,
         )
         blocks = BlockDecoder(decoder, self.faults)
         self.groups = {kind: {} for kind in _GROUPS}
@@ -98,6 +105,8 @@ class _Resolver:
                     fix=fix,
                 )
             if guessed is None:
+                if block.label is not None:
+                    self.unclear.names.add(block.label.text)
                 return
             kind, info = guessed, BLOCKS[guessed]
         if inside not in info.inside:
@@ -127,6 +136,7 @@ class _Resolver:
                 self.faults.report("C101", label.at, f"a {kind} takes no name", help=f"write {kind} {{ … }}")
             return False
         if label is None:
+            self.unclear.kinds.add(kind)
             if naming == "required" and not block.broken:
                 self.faults.report("C203", block.head, f"this {kind} has no name", help=f"write {kind} NAME {{ … }}")
             elif naming == "word" and not block.broken:

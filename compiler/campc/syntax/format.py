@@ -70,6 +70,15 @@ def format(source: Source | File) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
+def one_line(expression: str) -> str:
+    """An expression in the one style, on one line and without the comments in it; its words only where it can't be read."""
+    tokens, faults = tokenize(Source("", f"x = ({expression}\n)"))
+    paired = pair(tokens)
+    if faults or paired is None or "\n" in (text := flat(Reader(paired.tokens).value(_ITEM_ENDS))):
+        return " ".join(expression.split())
+    return text.removeprefix("x = (").removesuffix(")")
+
+
 class _Items:
     def __init__(self, source: Source, reader: Reader) -> None:
         self.source = source

@@ -98,7 +98,7 @@ def mixed_currencies(plan: Plan) -> Iterator[Diagnostic]:
             )
             yield Diagnostic(
                 "C403",
-                budget.place("limit"),
+                budget.head,
                 f"the budget is in {budget.limit.currency}, and {listed([str(m) for m in others])} {'is' if len(others) == 1 else 'are'} committed, too",
                 notes,
                 help=_rate_help(others[0].currency, budget.limit.currency),
@@ -115,7 +115,7 @@ def mixed_currencies(plan: Plan) -> Iterator[Diagnostic]:
         if len(amounts) > 1:
             yield Diagnostic(
                 "C403",
-                ratio.place("cost"),
+                ratio.head,
                 f"ratio {ratio.name} would have to add {listed([str(m) for m in amounts])}",
                 help=_rate_help(amounts[0].currency, amounts[-1].currency),
             )

@@ -10,8 +10,9 @@ import attrs
 from campc.checks.registry import rule
 from campc.checks.words import head, listed, moment
 from campc.diagnostic import Diagnostic, Note
+from campc.schedule.packages import same_model
 from campc.schedule.place import place
-from campc.schedule.plan import Account, Plan
+from campc.schedule.plan import Account, PackageRow, Plan
 from campc.schedule.timeline import lot_term
 from campc.schema.work import TIERS, Window
 from campc.values.quantities import Range, compact_duration, format_duration
@@ -52,14 +53,13 @@ def overrun(plan: Plan) -> Iterator[Diagnostic]:
         drop = smallest_drop(plan, account)
         if drop:
             advice.append(f"dropping {listed(drop)} would make it fit")
-        covering = [
-            row for row in plan.packages if row.covers and row.price is not None and row.package != account.package
-        ]
+        others = _same_gpu(plan, account)
+        covering = [row for row in others if row.covers and row.price is not None]
         if covering:
             best = min(covering, key=lambda row: row.price.amount if row.price is not None else Fraction(0))
             rest = "" if best.uncommitted is None else f" and leave {format_duration(best.uncommitted)} free"
             advice.append(f"{best.package} would cover it for {best.price}{rest}")
-        elif len(plan.packages) > 1:
+        elif others:
             advice.append("no known package of this GPU covers it")
         yield Diagnostic(
             "C302",
@@ -68,6 +68,21 @@ def overrun(plan: Plan) -> Iterator[Diagnostic]:
             tuple(Note(head(p.window.at), f"ends at {moment(plan, p.end)}, after the lot") for p in chain[-1:]),
             help="; ".join(advice),
         )
+
+
+def _same_gpu(plan: Plan, account: Account) -> list[PackageRow]:
+    """The other packages of a lot's GPU model that are compared, in the currency that it is paid in."""
+    package = plan.spec.packages[account.package] if account.package is not None else None
+    if package is None or package.gpu is None:
+        return []
+    model = same_model(package.gpu)
+    return [
+        row
+        for row in plan.packages
+        if row.package != account.package
+        and same_model(plan.spec.packages[row.package].gpu or "") == model
+        and (row.price is None or account.price is None or row.price.currency == account.price.currency)
+    ]
 
 
 def smallest_drop(plan: Plan, account: Account) -> list[str]:

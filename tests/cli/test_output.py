@@ -1,0 +1,98 @@
+"""Output that can't be written, files whose names are no text, and what a plan says of a lot that it doesn't know."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from campc.cli import main
+
+COMPILER = Path(__file__).resolve().parents[2] / "compiler"
+HEAD = 'campaign c { question = "q"; decision = "d"; if_negative = "n"; currency = USD }\n'
+FAULTY = HEAD + "lot box { package = missing; starts = 2026-12-01 12:00 }\n"
+
+
+def run(*arguments: str | bytes, cwd: Path, shell: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        ["bash", "-c", f'"$@" {shell}', "bash", sys.executable, "-m", "campc", *arguments],
+        cwd=cwd,
+        capture_output=True,
+        env={**os.environ, "PYTHONPATH": str(COMPILER)},
+        timeout=60,
+    )
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("arguments", [("check", "--format", "json", "a.campaign"), ("explain", "C301")])
+def test_output_on_a_full_disk_is_said_as_such(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "a.campaign").write_text(FAULTY)
+    done = run(*arguments, cwd=tmp_path, shell="> /dev/full")
+    assert done.returncode == 2
+    assert done.stderr == b"campc: the output could not be written: No space left on device\n"
+
+
+def test_closed_output_leaves_the_exit_status(tmp_path: Path) -> None:
+    (tmp_path / "a.campaign").write_text(FAULTY)
+    assert run("check", "a.campaign", cwd=tmp_path, shell=">&-").returncode == 1
+    assert run("check", "a.campaign", cwd=tmp_path, shell=">&- 2>&-").returncode == 1
+
+
+@pytest.mark.parametrize("format_", ["json", "sarif", "gitlab"])
+def test_a_file_name_that_is_no_text_leaves_json_that_can_be_read(format_: str, tmp_path: Path) -> None:
+    name = b"a\xff.campaign"
+    (tmp_path / os.fsdecode(name)).write_text(FAULTY)
+    done = run("check", "--format", format_, name, cwd=tmp_path, shell="")
+    assert done.returncode == 1 and done.stderr == b""
+    assert "C205" in json.dumps(json.loads(done.stdout.decode()))
+
+
+def test_a_lot_of_an_unknown_package_is_not_said_to_be_billed_by_time(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.campaign").write_text(FAULTY)
+    main(["plan", str(tmp_path / "a.campaign")])
+    assert "box: 0 s reserved; when it ends isn't known." in capsys.readouterr().out
+    (tmp_path / "a.campaign").write_text(
+        HEAD + 'package p { gpu = "A100"; price = 2 USD per h }\nlot box { package = p }\n'
+    )
+    main(["plan", str(tmp_path / "a.campaign")])
+    assert "box: 0 s reserved, billed by time." in capsys.readouterr().out
+
+
+def test_the_one_style_leaves_the_hash_of_a_plan(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec = tmp_path / "a.campaign"
+    spec.write_text(
+        HEAD
+        + "stop s {\n  when = (loss>1\n    # too large\n    or loss<-1) and not(loss is not   finite)\n"
+        + '  because = "x" }\nrun a { script = "t.py" }\n'
+    )
+
+    def planned() -> str:
+        main(["plan", "--format", "json", str(spec)])
+        return str(json.loads(capsys.readouterr().out)["plan_hash"])
+
+    before = planned()
+    main(["fmt", str(spec)])
+    capsys.readouterr()
+    assert planned() == before
+    spec.write_text(spec.read_text().replace("loss > 1", "loss > 2"))
+    assert planned() != before
+
+
+def test_a_longer_package_of_another_gpu_is_not_offered(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.campaign").write_text(
+        HEAD
+        + 'package small { gpu = "RTX 4090"; duration = 3d; price = 50 USD }\n'
+        + 'package short { gpu = "A100"; duration = 1d; price = 60 USD }\n'
+        + 'package long { gpu = "A100"; duration = 7d; price = 160 USD }\n'
+        + "lot one { package = small; starts = 2026-12-01 12:00 }\nlot two { package = short; starts = 2026-12-01 12:00 }\n"
+        + "tier essential {\n  window a { kind = other; on = one; takes = 20h }\n"
+        + "  window b { kind = other; on = two; takes = 20h; after = a }\n}\n"
+    )
+    main(["check", "--format", "json", "--select", "C302", str(tmp_path / "a.campaign")])
+    (found,) = json.loads(capsys.readouterr().out)["diagnostics"]
+    assert "long would cover it for 160.00 USD" in found["help"]
+    assert "small" not in found["help"]
