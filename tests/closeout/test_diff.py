@@ -1,6 +1,7 @@
 """What a pull request changes: windows, end, cost, packages, tiers and rules, in three forms and four exit statuses."""
 
 import json
+import re
 import shutil
 from argparse import Namespace
 from fractions import Fraction
@@ -78,6 +79,19 @@ def test_what_it_comes_to_stands_first(folder: Path, capsys: pytest.CaptureFixtu
         "  ~ weak: when eval.exact_match < 0.2 → eval.exact_match < 0.3",
     ):
         assert line in lines, out
+
+
+def test_the_page_shows_what_is_printed(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"```text\n\$ campc (diff .*?)\n(.*?)```", page, re.DOTALL)
+    monkeypatch.chdir(folder)
+    spec(folder, "rank", SEVEN_DAYS, LONGER)
+    shutil.copytree(folder / "catalogs", folder / "main" / "catalogs")
+    spec(folder / "main", "rank")
+    assert main(shown[0].split()) == 3
+    assert capsys.readouterr().out == shown[1]
 
 
 def test_added_removed_and_inherited(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
