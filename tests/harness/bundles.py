@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import shlex
@@ -248,7 +249,7 @@ class Bundle:
     def start(self) -> subprocess.Popen[bytes]:
         """Launch on the CPU in the foreground, without waiting."""
         with open(self.root / "launch.out", "ab") as output:
-            return subprocess.Popen(
+            process = subprocess.Popen(
                 ["./launch.sh", "run", "--foreground", "--cpu"],
                 cwd=self.root,
                 env=self.environment,
@@ -257,6 +258,9 @@ class Bundle:
                 stderr=output,
                 start_new_session=True,
             )
+        # A test that fails must not leave a campaign running behind it.
+        atexit.register(_end, process)
+        return process
 
     def ranks(self) -> list[int]:
         """Process numbers of the ranks that run now, as the launcher shows them."""
@@ -309,3 +313,9 @@ class Bundle:
             except OSError:
                 continue
         return found
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        process.terminate()
+        process.wait(30)
