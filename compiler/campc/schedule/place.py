@@ -68,9 +68,25 @@ class _Placer:
                 followers.setdefault(before, []).append(name)
         ready = [_turn(waiting[name]) for name, count in missing.items() if count == 0]
         heapify(ready)
+        # A last window waits for what is still to come on its lot, even where that waits for a last window of another lot.
+        to_come: dict[str, int] = {}
+        for window in waiting.values():
+            if not window.last and window.on is not None:
+                to_come[window.on.lot] = to_come.get(window.on.lot, 0) + 1
         while ready:
-            name = heappop(ready)[3]
-            self._put(waiting[name], self._earliest(waiting[name]), fixed=False)
+            turn = ready[0]
+            if turn[0]:  # only last ones are ready
+                turn = next((t for t in sorted(ready) if not to_come.get(_lot_ended(waiting[t[3]]), 0)), turn)
+            if turn == ready[0]:
+                heappop(ready)
+            else:
+                ready.remove(turn)
+                heapify(ready)
+            name = turn[3]
+            window = waiting[name]
+            if not window.last and window.on is not None:
+                to_come[window.on.lot] -= 1
+            self._put(window, self._earliest(window), fixed=False)
             for follower in followers.get(name, ()):
                 missing[follower] -= 1
                 if missing[follower] == 0:
@@ -131,6 +147,11 @@ class _Placer:
                 if free != begin:
                     begin, moved = free, True
         return begin
+
+
+def _lot_ended(window: Window) -> str:
+    """The lot that a ``last`` window ends; of others none."""
+    return window.on.lot if window.last and window.on is not None else ""
 
 
 def _turn(window: Window) -> tuple[bool, int, int, str]:

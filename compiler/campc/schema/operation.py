@@ -64,7 +64,7 @@ class Shutdown(Node):
         example='"cloud release box"',
     )
     hold: Duration = attribute(
-        DurationType(zero=True),
+        DurationType(),
         "How long the machine is kept, at the longest, for results that could not be copied away.",
         default="2h",
         value=Duration(Fraction(7200)),

@@ -121,7 +121,7 @@ class Gate(Node):
         example="control.eval.accuracy >= 0.99",
     )
     wait: Duration = attribute(
-        DurationType(zero=True),
+        DurationType(),
         "How long the lot waits for people where the metrics don't decide.",
         default="1h",
         value=Duration(Fraction(3600)),

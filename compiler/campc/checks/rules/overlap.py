@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from campc.checks.facts import clock_unknown
 from campc.checks.registry import rule
-from campc.checks.words import gpu_names, head, moment
+from campc.checks.words import gpu_names, head, listed, moment
 from campc.diagnostic import Diagnostic, Note
 from campc.schedule.plan import Conflict, Placement, Plan
 from campc.values.quantities import compact_duration, format_duration
@@ -73,8 +73,9 @@ _MOST_FITTED = 40
 
 
 def _says_so_already(plan: Plan, conflict: Conflict) -> bool:
-    """Whether C304 reports the pair: one of them comes after the other."""
-    return conflict.first.name in conflict.second.window.after or conflict.second.name in conflict.first.window.after
+    """Whether C304 reports the pair: one of them comes after the other, by its `after` or as the last on its lot."""
+    first, second = conflict.first.window, conflict.second.window
+    return first.name in second.after or second.name in first.after or first.last != second.last
 
 
 def _where_it_fits(plan: Plan, window: Placement) -> str:
@@ -153,27 +154,33 @@ def before_dependency(plan: Plan) -> Iterator[Diagnostic]:
         }
     """
     for placement in plan.placements.values():
-        if not placement.fixed:
-            continue
-        late = [
-            plan.placements[n]
-            for n in placement.window.after
-            if n in plan.placements and plan.placements[n].end > placement.start
-        ]
+        late = _not_ended(plan, placement)
         if not late or clock_unknown(
             plan.spec, *(p.window.on.lot if p.window.on else None for p in (placement, *late))
         ):
             continue
         latest = max(late, key=lambda p: p.end)
-        ends = "; ".join(f"{p.name} ends at {moment(plan, p.end)}" for p in late)
+        ends = "; ".join(f"{p.name} ends at {moment(plan, p.end)}" for p in late[:_MOST_NAMED])
+        after_it = [p.name for p in late if placement.name in p.window.after]
         yield Diagnostic(
             "C304",
             head(placement.window.at),
             f"{placement.name} starts at {moment(plan, placement.start)}, and comes after what has not ended: {ends}, "
             f"{format_duration(latest.end - placement.start)} later",
-            tuple(Note(head(p.window.at), f"ends at {moment(plan, p.end)}") for p in late),
-            help=f"start it at {moment(plan, latest.end)} or later, or leave `starts` out",
+            tuple(Note(head(p.window.at), f"ends at {moment(plan, p.end)}") for p in late[:_MOST_NAMED]),
+            help=f"start it at {moment(plan, latest.end)} or later, or leave `starts` out"
+            if placement.fixed
+            else f"take `last` away from {placement.name}, or `after` from {listed(after_it or [p.name for p in late])}",
         )
+
+
+def _not_ended(plan: Plan, placement: Placement) -> list[Placement]:
+    """What a window comes after and starts before the end of: its ``after`` where its start is fixed; where it is last, all else on its lot."""
+    window = placement.window
+    names = [n for n in window.after if n in plan.placements] if placement.fixed else []
+    if window.last and window.on is not None:
+        names += [p.name for p in plan.on_lot(window.on.lot) if not p.window.last and p.name not in names]
+    return [plan.placements[n] for n in names if plan.placements[n].end > placement.start]
 
 
 @rule("C305")
