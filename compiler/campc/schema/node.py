@@ -14,7 +14,7 @@ from campc.source import Span
 N = TypeVar("N", bound="Node")
 
 
-@frozen(kw_only=True, eq=False)
+@frozen(kw_only=True, eq=False, repr=False)
 class Node:
     """A decoded block: where it stands, and where each of its attributes does."""
 
@@ -31,6 +31,9 @@ class Node:
     """The place of each attribute's value."""
     broken: frozenset[str] = frozenset()
     """Attributes that were written (or needed) and could not be read; they were reported already."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__.lower()} {self.name}>"
 
     def place(self, attribute: str) -> Span:
         """Where an attribute stands; the block's first line where it was left out."""
@@ -56,7 +59,7 @@ def block(
     """Enter a class into the schema as the kind of block of that name; its docstring is the block's."""
 
     def enter(cls: type[N]) -> type[N]:
-        frozen_cls = attrs.frozen(kw_only=True, eq=False)(cls)
+        frozen_cls = attrs.frozen(kw_only=True, eq=False, repr=False)(cls)
         BLOCKS[kind] = BlockInfo(
             kind, (cls.__doc__ or "").strip(), attributes_of(frozen_cls), name, inside, once, example.strip("\n")
         )

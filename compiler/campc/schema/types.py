@@ -8,7 +8,7 @@ import attrs
 from attrs import field, frozen
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Text:
     """A string."""
 
@@ -16,7 +16,7 @@ class Text:
     example: str = '"text"'
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class FilePath:
     """A string that names a file or folder; ``inside`` where it must stay inside its folder (C604)."""
 
@@ -25,13 +25,13 @@ class FilePath:
     example: str = '"path/to/file"'
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Boolean:
     words: str = "true or false"
     example: str = "true"
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Whole:
     """A whole number, at least ``minimum``."""
 
@@ -40,7 +40,7 @@ class Whole:
     example: str = "2"
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class DurationType:
     """A duration; ``zero`` where 0 is allowed, ``ranged`` where ``low .. likely .. high`` is."""
 
@@ -53,13 +53,13 @@ class DurationType:
         return "a duration, or a range of durations" if self.ranged else "a duration"
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class SizeType:
     words: str = "a size"
     example: str = "24GB"
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class MoneyType:
     """Money; ``zero`` where 0 is allowed."""
 
@@ -68,7 +68,7 @@ class MoneyType:
     example: str = "100 USD"
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class PriceType:
     """Money for the whole duration, or money per time."""
 
@@ -76,7 +76,7 @@ class PriceType:
     example: str = "47.14 USD"
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class ShareType:
     """A share from 0% to 100%."""
 
@@ -84,19 +84,19 @@ class ShareType:
     example: str = "5%"
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class ShareOrMoney:
     words: str = "a share, or an amount of money"
     example: str = "80%"
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class EventRateType:
     words: str = "a number of events per time"
     example: str = "1 per 24h"
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class StepsType:
     """A count of steps; a plain whole number is one too."""
 
@@ -104,13 +104,13 @@ class StepsType:
     example: str = "500 steps"
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class DurationOrSteps:
     words: str = "a duration, or a number of steps"
     example: str = "20min"
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class DurationOrCount:
     """How often in a row, or for how long."""
 
@@ -118,25 +118,25 @@ class DurationOrCount:
     example: str = "3"
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class ClockType:
     words: str = "a date and time"
     example: str = "2026-12-01 09:00"
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class ClockOrOffset:
     words: str = "a date and time, or an offset such as +12h"
     example: str = "+12h"
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class DateType:
     words: str = "a date"
     example: str = "2026-12-01"
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Zone:
     """The name of an IANA time zone."""
 
@@ -144,13 +144,13 @@ class Zone:
     example: str = '"Europe/Paris"'
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class CurrencyType:
     words: str = "an ISO 4217 currency code"
     example: str = "USD"
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Word:
     """One of some words."""
 
@@ -165,7 +165,7 @@ class Word:
         return self.allowed[0]
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Reference:
     """The name of a declared thing; ``many`` where a list may stand, too. ``kinds`` has several for ``drops``."""
 
@@ -184,7 +184,7 @@ class Reference:
         )
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Gpus:
     """A lot, or GPUs of one."""
 
@@ -192,7 +192,7 @@ class Gpus:
     example: str = "box[0..1]"
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Metric:
     """The name of a metric, dotted."""
 
@@ -200,7 +200,7 @@ class Metric:
     example: str = "eval.accuracy"
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Metrics:
     """A list of names of metrics."""
 
@@ -208,7 +208,7 @@ class Metrics:
     example: str = "[loss, eval.accuracy]"
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Texts:
     """A list of strings; ``paths`` where they are files (C604 applies); a single string is a list of one."""
 
@@ -217,7 +217,7 @@ class Texts:
     example: str = '["one", "two"]'
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Arguments:
     """A list of texts and numbers for a command line."""
 
@@ -225,13 +225,13 @@ class Arguments:
     example: str = '["--verbose"]'
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class WholeNumbers:
     words: str = "a list of whole numbers"
     example: str = "[1, 2, 3]"
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Words:
     """A list of some words."""
 
@@ -246,7 +246,7 @@ class Words:
         return f"[{', '.join(self.allowed[:2])}]"
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Values:
     """A map of names to values: numbers, texts, booleans, lists and maps of them."""
 
@@ -254,7 +254,7 @@ class Values:
     example: str = "{ rank = 8, lr = 2e-4 }"
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class TextValues:
     """A map of names to texts or numbers: an environment."""
 
@@ -262,7 +262,7 @@ class TextValues:
     example: str = '{ OMP_NUM_THREADS = "8" }'
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Rates:
     """A map of currencies to money."""
 
@@ -270,7 +270,7 @@ class Rates:
     example: str = "{ EUR = 1.08 USD }"
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class ConditionType:
     """A condition. ``scope`` says what its names are: ``run`` (metrics and built-ins of a running run), ``results``
     (``RUN.METRIC``), or ``file`` (counts of a deliverable, and its run's last metrics)."""
@@ -294,7 +294,7 @@ Type = (
 )  # fmt: skip
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class AttributeInfo:
     """What the language says of one attribute."""
 
@@ -311,7 +311,7 @@ class AttributeInfo:
         return self.example if self.example is not None else str(self.type.example)
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class BlockInfo:
     """What the language says of one kind of block."""
 
