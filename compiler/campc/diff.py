@@ -12,7 +12,7 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any, TypeGuard
 
-from attrs import frozen
+from attrs import field, frozen
 
 from campc.values.money import Money, total
 from campc.values.quantities import format_duration, format_size
@@ -69,6 +69,7 @@ class Difference:
     old_end: str | None = None
     """The end by the clock, ISO 8601; None in a relative plan."""
     new_end: str | None = None
+    new: Tree = field(factory=dict, repr=False, eq=False)
 
     @property
     def later_s(self) -> Fraction:
@@ -94,7 +95,8 @@ class Difference:
         return tuple(Money(amount, currency) for currency, amount in grown.items() if amount)
 
     def exceeds(self, most: Money) -> bool:
-        """Whether it costs more than ``most`` more; an amount in another currency, which nothing converts, is more."""
+        """Whether it costs more than ``most`` more; an amount in another currency, which no rate of the new one converts, is more."""
+        most = _converted(self.new, (most,))[0] if self.new else most
         return any(money.amount > (most.amount if money.currency == most.currency else 0) for money in self.increase)
 
 
@@ -112,7 +114,7 @@ def compare(old: Tree, new: Tree) -> Difference:
     for section in _UNNAMED:
         changes += _unnamed(section, old.get(section) or [], new.get(section) or [])
     return Difference(
-        tuple(changes), _last_end(old), _last_end(new), _total(old), _total(new), _clock_end(old), _clock_end(new)
+        tuple(changes), _last_end(old), _last_end(new), _total(old), _total(new), _clock_end(old), _clock_end(new), new
     )
 
 
@@ -265,13 +267,18 @@ def _margin(seconds: Fraction) -> str:
 def _total(tree: Tree, sections: Sequence[str] = ("lots", "expenses")) -> tuple[Money, ...]:
     blocks = [block for section in sections for block in tree.get(section) or []]
     amounts = [_money(block.get("price") or block.get("amount")) for block in blocks]
+    return _converted(tree, (amount for amount in amounts if amount is not None))
+
+
+def _converted(tree: Tree, amounts: Iterable[Money]) -> tuple[Money, ...]:
+    """The sum, in the campaign's currency where its rates reach it."""
     campaign = tree["campaign"]
     rates = {
         currency: rate
         for currency, value in (campaign.get("rates") or {}).items()
         if (rate := _money(value)) is not None
     }
-    return total((amount for amount in amounts if amount is not None), rates, campaign.get("currency"))
+    return total(amounts, rates, campaign.get("currency"))
 
 
 def _money(value: Any) -> Money | None:

@@ -119,6 +119,14 @@ def test_a_limit_on_the_increase(folder: Path, capsys: pytest.CaptureFixture[str
     assert told(spec(folder, "a"), spec(folder, "b", SEVEN_DAYS), capsys, most=most)[0] == code
 
 
+def test_a_limit_in_another_currency_is_converted_where_a_rate_is_declared(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rated = ("currency    = USD", 'currency = USD; rates = { EUR = 1.25 USD }; rates_source = "ECB, 20 November 2026"')
+    old, new = spec(folder, "a", rated), spec(folder, "b", rated, SEVEN_DAYS)
+    assert [told(old, new, capsys, most=most)[0] for most in ("50 EUR", "51 EUR", "51 CHF")] == [3, 2, 3]
+
+
 def test_cheaper_never_exceeds(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = told(spec(folder, "a", SEVEN_DAYS), spec(folder, "b"), capsys, most="0USD")
     assert code == 2 and "costs 62.86 USD less" in out
@@ -277,6 +285,8 @@ def test_what_can_t_be_compared(folder: Path, capsys: pytest.CaptureFixture[str]
         assert (code, out) == (1, "") and said in err and "Traceback" not in err
     assert told(good, good, capsys, most="ten dollars")[0] == 1
     assert told(good, good, capsys, label=["one"])[0] == 1
+    code, out, err = told(good, folder / "none.campaign", capsys, form="json")
+    assert (code, err) == (1, "") and "none.campaign" in json.loads(out)["failure"]
 
 
 def test_bad_arguments_are_not_taken_for_a_difference(capsys: pytest.CaptureFixture[str]) -> None:

@@ -56,7 +56,12 @@ def command(options: Namespace) -> int:
             raise Unreadable("--label is given twice, for OLD and for NEW, or not at all")
         old, new = read(options.old), read(options.new)
     except Unreadable as fault:
-        sys.stderr.write(f"campc: {fault}\n")
+        if options.format_ == "json":
+            from campc.render.json import render_failure
+
+            sys.stdout.write(render_failure(str(fault)))
+        else:
+            sys.stderr.write(f"campc: {fault}\n")
         return ERROR
     if labels:
         old, new = evolve(old, name=labels[0]), evolve(new, name=labels[1])
