@@ -8,18 +8,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from typing import Any, TypeGuard
+from typing import Any
 
 from attrs import field, frozen
 
+from campc.diff.words import Tree, added_up, exact, flat, gap, is_group, label, margin, money_of, shown, signed, summary
 from campc.values.money import Money, total
-from campc.values.quantities import format_duration, format_size
+from campc.values.quantities import format_duration
 
 __all__ = ["Change", "Difference", "compare"]
 
-Tree = Mapping[str, Any]
 _SINGLE = ("campaign", "budget", "preflight", "shutdown")
 _NAMED = (
     "lots", "windows", "runs", "corpora", "outcomes", "unknowns", "gates", "stops", "watches", "deliverables", "expenses", "ratios",
@@ -37,11 +36,6 @@ _SINGULAR = {
     "lots": "lot", "windows": "window", "runs": "run", "corpora": "corpus", "outcomes": "outcome", "unknowns": "unknown", "gates": "gate",
     "stops": "stop", "watches": "watch", "deliverables": "deliverable", "expenses": "expense", "ratios": "ratio", "allowances": "allowance",
 }  # fmt: skip
-_SUMMARY = {
-    "windows": ("kind", "tier", "lot", "run", "takes"), "lots": ("package",), "runs": ("script", "change", "params"),
-    "expenses": ("amount", "covers"), "corpora": ("path",), "deliverables": ("path", "of"), "ratios": ("cost", "per"),
-}  # fmt: skip
-"""What is told of a block that is new or gone; of the others, their condition."""
 
 
 @frozen
@@ -124,10 +118,10 @@ def _end(old: Tree, new: Tree) -> Iterator[Change]:
     if starts[0] != starts[1]:
         yield Change("start", "", "", *starts)
     if before != after:
-        yield Change("end", "", "", format_duration(before), format_duration(after), _signed(after - before))
+        yield Change("end", "", "", format_duration(before), format_duration(after), signed(after - before))
     elif (clock := (_clock_end(old), _clock_end(new)))[0] != clock[1]:
         moved = Difference((), before, after, (), (), *clock).later_s
-        yield Change("end", "", "", *clock, _signed(moved) if moved else None)
+        yield Change("end", "", "", *clock, signed(moved) if moved else None)
 
 
 def _margins(old: Tree, new: Tree) -> Iterator[Change]:
@@ -136,7 +130,7 @@ def _margins(old: Tree, new: Tree) -> Iterator[Change]:
         if lot is not None and other is not None:
             free, left = _uncommitted(old, lot), _uncommitted(new, other)
             if free != left and free is not None and left is not None:
-                yield Change("lot", name, "uncommitted", _margin(free), _margin(left), _signed(left - free))
+                yield Change("lot", name, "uncommitted", margin(free), margin(left), signed(left - free))
 
 
 def _cost(old: Tree, new: Tree) -> Iterator[Change]:
@@ -147,16 +141,16 @@ def _cost(old: Tree, new: Tree) -> Iterator[Change]:
             difference = ", ".join(
                 f"{'+' if money.amount > 0 else '−'}{money * (1 if money.amount > 0 else -1)}" for money in grown
             )
-            yield Change("cost", kind, "", _amounts(before), _amounts(after), difference or None)
+            yield Change("cost", kind, "", added_up(before), added_up(after), difference or None)
 
 
 def _section(section: str, old: Mapping[str, Tree], new: Mapping[str, Tree]) -> Iterator[Change]:
     word = _SINGULAR[section]
     for name, (before, after) in _pairs(old, new):
         if before is None:
-            yield Change(word, name, "added", None, _summary(section, after or {}))
+            yield Change(word, name, "added", None, summary(section, after or {}))
         elif after is None:
-            yield Change(word, name, "removed", _summary(section, before), None)
+            yield Change(word, name, "removed", summary(section, before), None)
         else:
             yield from _fields(word, name, before, after, _DERIVED.get(section, ()))
 
@@ -175,13 +169,11 @@ def _fields(
             and before.get("name") != after.get("name")
         ):
             yield Change(section, name, "package", str(before.get("name")), str(after.get("name")))
-        elif _is_group(before) and _is_group(after):
+        elif is_group(before) and is_group(after):
             yield from _fields(section, name, before, after, (), f"{prefix}{key}.")
         else:
             what = f"{prefix}{key}"
-            yield Change(
-                section, name, _label(what), _shown(what, before), _shown(what, after), _gap(what, before, after)
-            )
+            yield Change(section, name, label(what), shown(what, before), shown(what, after), gap(what, before, after))
 
 
 def _moves(old: Tree, new: Tree) -> Iterator[Change]:
@@ -189,11 +181,11 @@ def _moves(old: Tree, new: Tree) -> Iterator[Change]:
     shifts: dict[Fraction, list[str]] = {}
     for name, (before, after) in _pairs(_by_name(old, "windows"), _by_name(new, "windows")):
         if before is not None and after is not None and before["start_s"] != after["start_s"]:
-            shifts.setdefault(_exact(after["start_s"]) - _exact(before["start_s"]), []).append(name)
+            shifts.setdefault(exact(after["start_s"]) - exact(before["start_s"]), []).append(name)
     for shift, names in shifts.items():
         later = "later" if shift > 0 else "earlier"
         yield Change(
-            "window", ", ".join(names), "starts", None, f"{format_duration(abs(shift))} {later}", _signed(shift)
+            "window", ", ".join(names), "starts", None, f"{format_duration(abs(shift))} {later}", signed(shift)
         )
 
 
@@ -206,10 +198,10 @@ def _unnamed(section: str, old: Iterable[Tree], new: Iterable[Tree]) -> Iterator
     word = _SINGULAR.get(section, section)
     for key, block in sides[0].items():
         if key not in sides[1]:
-            yield Change(word, "", "removed", _flat(block, skip), None)
+            yield Change(word, "", "removed", flat(block, skip), None)
     for key, block in sides[1].items():
         if key not in sides[0]:
-            yield Change(word, "", "added", None, _flat(block, skip))
+            yield Change(word, "", "added", None, flat(block, skip))
 
 
 def _merged(changes: Iterable[Change]) -> Iterator[Change]:
@@ -239,12 +231,12 @@ def _by_name(tree: Tree, section: str) -> dict[str, Tree]:
 
 
 def _last_end(tree: Tree) -> Fraction:
-    return max((_exact(window["end_s"]) for window in tree.get("windows") or []), default=Fraction(0))
+    return max((exact(window["end_s"]) for window in tree.get("windows") or []), default=Fraction(0))
 
 
 def _clock_end(tree: Tree) -> str | None:
     """When the last window ends, by the clock; None where that isn't known."""
-    last = max(tree.get("windows") or [], key=lambda window: _exact(window["end_s"]), default=None)
+    last = max(tree.get("windows") or [], key=lambda window: exact(window["end_s"]), default=None)
     end = None if last is None else last.get("end")
     try:
         return end if isinstance(end, str) and datetime.fromisoformat(end).tzinfo is not None else None
@@ -256,17 +248,13 @@ def _uncommitted(tree: Tree, lot: Tree) -> Fraction | None:
     """Usable end less the end of the last window on it; negative is an overrun."""
     if lot.get("usable_end_s") is None:
         return None
-    ends = [_exact(window["end_s"]) for window in tree.get("windows") or [] if window.get("lot") == lot["name"]]
-    return _exact(lot["usable_end_s"]) - max(ends, default=_exact(lot.get("start_s") or 0))
-
-
-def _margin(seconds: Fraction) -> str:
-    return format_duration(seconds) if seconds >= 0 else f"{format_duration(-seconds)} over"
+    ends = [exact(window["end_s"]) for window in tree.get("windows") or [] if window.get("lot") == lot["name"]]
+    return exact(lot["usable_end_s"]) - max(ends, default=exact(lot.get("start_s") or 0))
 
 
 def _total(tree: Tree, sections: Sequence[str] = ("lots", "expenses")) -> tuple[Money, ...]:
     blocks = [block for section in sections for block in tree.get(section) or []]
-    amounts = [_money(block.get("price") or block.get("amount")) for block in blocks]
+    amounts = [money_of(block.get("price") or block.get("amount")) for block in blocks]
     return _converted(tree, (amount for amount in amounts if amount is not None))
 
 
@@ -276,93 +264,6 @@ def _converted(tree: Tree, amounts: Iterable[Money]) -> tuple[Money, ...]:
     rates = {
         currency: rate
         for currency, value in (campaign.get("rates") or {}).items()
-        if (rate := _money(value)) is not None
+        if (rate := money_of(value)) is not None
     }
     return total(amounts, rates, campaign.get("currency"))
-
-
-def _money(value: Any) -> Money | None:
-    if not isinstance(value, dict) or set(value) != {"amount", "currency"}:
-        return None
-    try:
-        return Money(Fraction(Decimal(str(value["amount"]))), str(value["currency"]))
-    except (InvalidOperation, ValueError, OverflowError):
-        return None
-
-
-def _amounts(amounts: Sequence[Money]) -> str:
-    return " + ".join(str(money) for money in amounts) or "none"
-
-
-def _is_group(value: Any) -> TypeGuard[dict[str, Any]]:
-    return (
-        isinstance(value, dict)
-        and "amount" not in value
-        and "expr" not in value
-        and set(value) != {"low_s", "likely_s", "high_s"}
-    )
-
-
-def _label(what: str) -> str:
-    for suffix in ("_s", "_bytes"):
-        what = what.removesuffix(suffix)
-    return what.replace("_per", " per")
-
-
-def _shown(what: str, value: Any) -> str | None:
-    match value:
-        case None:
-            return None
-        case bool():
-            return "true" if value else "false"
-        case {"amount": _, "currency": _} if (amount := _money(value)) is not None:
-            return str(amount)
-        case {"text": text, "expr": _}:
-            return str(text)
-        case {"low_s": low, "likely_s": likely, "high_s": high}:
-            spread = [likely] if low == high else [low, likely, high]
-            return " .. ".join(format_duration(_exact(part)) for part in spread)
-        case int() | float() if what.endswith("_per_s"):
-            return f"{float(value) * 3600:.4g} per h"
-        case int() | float() if what.endswith("_s"):
-            return format_duration(_exact(value))
-        case int() | float() if what.endswith("_bytes"):
-            return format_size(_exact(value))
-        case list():
-            return ", ".join(str(_shown(what, item)) for item in value) or "none"
-        case dict():
-            return _flat(value)
-    return str(value)
-
-
-def _gap(what: str, old: Any, new: Any) -> str | None:
-    if isinstance(old, dict) and isinstance(new, dict) and "likely_s" in old and "likely_s" in new:
-        return (
-            _signed(_exact(new["likely_s"]) - _exact(old["likely_s"])) if old["likely_s"] != new["likely_s"] else None
-        )
-    numbers = all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in (old, new))
-    return (
-        _signed(_exact(new) - _exact(old)) if numbers and what.endswith("_s") and not what.endswith("_per_s") else None
-    )
-
-
-def _summary(section: str, block: Tree) -> str:
-    keys = _SUMMARY.get(section, ("when", "question"))
-    parts = [_shown(key, block.get(key)) if key != "package" else (block.get(key) or {}).get("name") for key in keys]
-    return ", ".join(str(part) for part in parts if part not in (None, "", "none"))
-
-
-def _flat(block: Tree, skip: Sequence[str] = ()) -> str:
-    return ", ".join(
-        f"{_label(str(key))} {_shown(str(key), value)}"
-        for key, value in block.items()
-        if key not in skip and value is not None
-    )
-
-
-def _signed(seconds: Fraction) -> str:
-    return f"{'+' if seconds >= 0 else '−'}{format_duration(abs(seconds))}"
-
-
-def _exact(value: Any) -> Fraction:
-    return Fraction(str(value))
