@@ -54,10 +54,21 @@ def compile_source(
     file, syntax = parse(source)
     resolved = resolve(file, partial(_load, read), catalog=catalog)
     plan = evolve(make_plan(resolved.spec), exists=exists)
-    unread = [*syntax, *resolved.diagnostics]
+    unread = [*syntax, *_not_misquoted(syntax, resolved.diagnostics)]
     kept, allowed = apply_allowances(resolved.spec, [*unread, *check_plan(plan, unread)])
     once = {(d.order, d.message): d for d in reversed(kept)}
     return Compiled(file, plan, tuple(sorted(once.values(), key=lambda d: d.order)), tuple(allowed))
+
+
+def _not_misquoted(syntax: Iterable[Diagnostic], found: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """What was found, without what stands behind the first quote of a line whose quotes don't pair: what is text there isn't known."""
+    odd = {(d.at.source, d.at.line) for d in syntax if d.code == "C102" and d.at.text == '"'}
+    kept = []
+    for fault in found:
+        line = fault.at.source.line(fault.at.line) if (fault.at.source, fault.at.line) in odd else ""
+        if '"' not in line[: fault.at.column - 1]:
+            kept.append(fault)
+    return kept
 
 
 def compile_path(

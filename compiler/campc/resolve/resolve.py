@@ -156,7 +156,7 @@ class _Resolver:
                 "C208",
                 label.at,
                 f"{_shown(label.text)} can't be a name",
-                help="a name has letters, digits and _, and doesn't begin with a digit",
+                help="a name has the letters a to z, digits and _, and doesn't begin with a digit",
             )
         return True
 
@@ -324,4 +324,10 @@ def _extents(file: tree.File) -> Iterator[tuple[int, int]]:
 
 def _shown(text: str) -> str:
     cut = text if len(text) <= 40 else text[:39] + "…"
-    return '"' + cut.encode("unicode_escape").decode("ascii").replace('"', '\\"') + '"'
+    return (
+        '"'
+        + "".join(
+            c if c.isprintable() and c not in '\\"' else c.encode("unicode_escape").decode() for c in cut
+        ).replace('"', '\\"')
+        + '"'
+    )

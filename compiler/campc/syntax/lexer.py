@@ -268,6 +268,9 @@ class _Odd:
                 closers.append(closer)
             elif closers:
                 closers.pop()
+        comment = re.search(r"[\])}][ \t;]*(?=#)", self.text[start + 1 : end])
+        if closers and comment is not None:
+            end = start + 1 + comment.end()
         while closers:
             kept = end
             while kept > start + 1 and self.text[kept - 1] in " \t;":

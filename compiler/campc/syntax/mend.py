@@ -283,12 +283,24 @@ class _Mender:
         self._add_closer(opened)
         if opened.kind == BRACE_OPEN:
             self.missing_braces -= 1
-        if len(self.diagnostics) >= MOST_FAULTS:
+        if len(self.diagnostics) >= MOST_FAULTS or self._swallowed_by_string(opened):
             return
         sign, closer = SIGNS[opened.kind], SIGNS[CLOSER_OF[opened.kind]]
         what = self._block_name(opened) if opened.is_block else {"{": "map", "[": "list", "(": "parenthesis"}[sign]
         at, message = self._place(opened), f"this {what} is never closed"
         self.diagnostics.append(Diagnostic("C102", at, message, related, help=f"close it with {closer}"))
+
+    def _swallowed_by_string(self, opened: _Open) -> bool:
+        """Whether a string that is never closed, which is told already, stands between a bracket and the end of its line: one of the strings there
+        holds what closes it."""
+        tokens, index = self.tokens, opened.index + 1
+        line_end = self.source.text.find("\n", tokens.starts[opened.index])
+        while index < len(tokens.kinds) and (line_end < 0 or tokens.starts[index] < line_end):
+            text = tokens.text(index) if tokens.kinds[index] == STRING and tokens.starts[index] in tokens.broken else ""
+            if text and not text.endswith('"'):
+                return True
+            index += 1
+        return False
 
     def _block_name(self, opened: _Open) -> str:
         """``block tier essential``, from what stands before the brace on its line."""
