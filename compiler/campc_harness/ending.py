@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from campc_harness import exits
+from campc_harness import exits, sinks
 from campc_harness.context import Context
 from campc_harness.errors import Leave, Misconfigured, Stopped
 from campc_harness.loading import end_workers
@@ -105,8 +105,9 @@ def leave_block(session: Session, error: BaseException | None) -> None:
             _ended(session)
     finally:
         end_workers()
-        for sink in session.metrics.sinks:
-            sink.close()
+        if session.metrics.sinks:
+            sinks.close_all(session.metrics.sinks)
+            session.reporter.flush(2.0)  # what one said at its end
 
 
 def _crashed(session: Session) -> None:

@@ -1,15 +1,19 @@
 """Metrics for other tools too: `run.sink(sinks.tensorboard(run.outputs / "tensorboard"))`.
 
 A sink is a function of step and values. It is called in a thread of its own: one that is slow loses what it can't keep up
-with, one that fails is dropped, and neither holds up or ends a run.
+with, one that fails is dropped, and neither holds up or ends a run. The sinks below load and begin the tool they are for in
+that thread, at the first metric: where it isn't installed or can't be reached, the ledger gets a note and training goes on.
 """
 
 from __future__ import annotations
 
 import collections
+import contextlib
 import os
+import sys
 import threading
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 Sink = Callable[[int, Mapping[str, float]], None]
@@ -39,11 +43,15 @@ class Background:
         self._queue.append((step, values))
         self._wake.set()
 
-    def close(self) -> None:
-        """Let the sink finish, for a few seconds at most."""
+    def finish(self) -> None:
+        """Let the sink close itself after what is queued; returns at once."""
         self._queue.append(None)
         self._wake.set()
-        self._thread.join(CLOSE_S)
+
+    def wait(self, seconds: float) -> bool:
+        """Whether the sink has closed itself or failed, after `seconds` at most."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
 
     def _run(self) -> None:
         while True:
@@ -58,10 +66,23 @@ class Background:
                             close()
                         return
                     self._sink(*entry)
-                except Exception as error:
-                    self._tell(f"the sink {_name(self._sink)} failed and gets no more metrics: {error}")
+                except BaseException as error:  # also SystemExit, which some tools raise where they can't log in
+                    why = str(error) or type(error).__name__
+                    # What reports may be gone by now: a thread that dies of it would only add noise.
+                    with contextlib.suppress(Exception):
+                        self._tell(f"the sink {_name(self._sink)} failed and gets no more metrics: {why}")
                     self._queue.clear()
                     return
+
+
+def close_all(sinks: Iterable[Background], seconds: float = CLOSE_S) -> None:
+    """Let sinks finish, all of them together for `seconds` at most; one that blocks is left behind."""
+    waiting = list(sinks)
+    for sink in waiting:
+        sink.finish()
+    end = time.monotonic() + seconds
+    for sink in waiting:
+        sink.wait(max(0.0, end - time.monotonic()))
 
 
 def _name(sink: Sink) -> str:
@@ -69,49 +90,84 @@ def _name(sink: Sink) -> str:
 
 
 class tensorboard:
-    """Writes TensorBoard event files.
+    """Writes TensorBoard event files. Needs the package tensorboard.
 
     Args:
         folder: where.
-
-    Raises:
-        ImportError: the package tensorboard isn't installed.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
-        from torch.utils.tensorboard import SummaryWriter
-
-        self._writer: Any = SummaryWriter(os.fspath(folder))
+        self._folder = os.fspath(folder)
+        self._writer: Any = None
 
     def __call__(self, step: int, values: Mapping[str, float]) -> None:
+        if self._writer is None:
+            from torch.utils.tensorboard import SummaryWriter
+
+            self._writer = SummaryWriter(self._folder)  # type: ignore[no-untyped-call,unused-ignore]
         for name, value in values.items():
             self._writer.add_scalar(name, value, step)
 
     def close(self) -> None:
         """Flush the file."""
-        self._writer.close()
+        if self._writer is not None:
+            self._writer.close()
 
 
-def mlflow(**options: Any) -> Sink:
-    """Logs to an MLflow run, begun with `options`; where it goes, MLflow's own environment variables say.
+class mlflow:
+    """Logs to the MLflow run that is active where this is made, else to one of its own. Needs mlflow or mlflow-skinny.
 
-    Raises:
-        ImportError: the package mlflow isn't installed.
+    Where it goes, MLflow's own environment variables say.
+
+    Args:
+        options: what `mlflow.start_run` takes, for a run of its own.
     """
-    import mlflow as client
 
-    if client.active_run() is None:
-        client.start_run(**options)
-    return lambda step, values: client.log_metrics(dict(values), step=step)
+    def __init__(self, **options: Any) -> None:
+        self._options = options
+        self._client: Any = None
+        # MLflow keeps the active run by thread, and the sink's thread is another one.
+        loaded: Any = sys.modules.get("mlflow")
+        active = None if loaded is None else loaded.active_run()
+        self._run_id: str | None = None if active is None else active.info.run_id
+        self._own = active is None
+
+    def __call__(self, step: int, values: Mapping[str, float]) -> None:
+        if self._client is None:
+            import mlflow as client
+
+            self._client = client
+            if self._run_id is None:
+                self._run_id = client.start_run(**self._options).info.run_id
+        self._client.log_metrics(dict(values), step=step, run_id=self._run_id)
+
+    def close(self) -> None:
+        """End the run that this began."""
+        if self._client is not None and self._own:
+            self._client.end_run()
 
 
-def wandb(**options: Any) -> Sink:
-    """Logs to a Weights & Biases run, begun with `options`.
+class wandb:
+    """Logs to the Weights & Biases run that is active, else to one of its own. Needs the package wandb.
 
-    Raises:
-        ImportError: the package wandb isn't installed.
+    Args:
+        options: what `wandb.init` takes, for a run of its own.
     """
-    import wandb as client
 
-    run = client.run or client.init(**options)
-    return lambda step, values: run.log(dict(values), step=step)
+    def __init__(self, **options: Any) -> None:
+        self._options = options
+        self._run: Any = None
+        self._own = False
+
+    def __call__(self, step: int, values: Mapping[str, float]) -> None:
+        if self._run is None:
+            import wandb as client
+
+            self._own = client.run is None
+            self._run = client.run or client.init(**self._options)
+        self._run.log(dict(values), step=step)
+
+    def close(self) -> None:
+        """Finish the run that this began."""
+        if self._run is not None and self._own:
+            self._run.finish()

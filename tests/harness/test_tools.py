@@ -1,11 +1,10 @@
-"""Around the training loop: weights for others, sinks."""
+"""Around the training loop: weights for others."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +12,6 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from campc_harness.sinks import Background
 from campc_harness.weights import open_checkpoint
 from tests.harness.attempts import COMPILER, Bundle
 
@@ -46,27 +44,3 @@ def test_a_run_starts_from_the_weights_of_another(bundle: Make) -> None:
     assert any("starts from the weights of step-000000010" in event["text"] for event in attempt.events("note"))
     missing = bundle(params={"steps": 3}, name="third").start(CAMPC_FROM=first.root / "nothing")
     assert missing.wait() == 78 and "no checkpoint in" in missing.text()
-
-
-def test_sinks(bundle: Make) -> None:
-    one = bundle("sinks.py", params={"steps": 30})
-    attempt = one.complete()
-    assert (one.outputs / "good.txt").read_text().split()[-1] == "30"
-    notes = [event["text"] for event in attempt.events("note")]
-    assert notes == ["the sink bad failed and gets no more metrics: out of order"]
-    assert attempt.events("metric")[-1]["step"] == 30
-
-
-def test_a_slow_sink_holds_nothing_up() -> None:
-    seen = []
-
-    def slow(step: int, values: object) -> None:
-        time.sleep(0.2)
-        seen.append(step)
-
-    sink = Background(slow, lambda text: None)
-    begun = time.monotonic()
-    for step in range(1000):
-        sink.put(step, {"loss": 1.0})
-    assert time.monotonic() - begun < 0.2
-    assert len(seen) < 5
