@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
 from attrs import define, field
+from lsprotocol import types as lsp
 
 from campc.diagnostic import Diagnostic
+from campc.lsp.convert import Converter
 from campc.pipeline import Compiled, compile_source, is_catalog
 from campc.resolve.index import Occurrence, occurrences
 from campc.source import Source
@@ -41,6 +43,22 @@ class Documents:
         """A text was opened or changed."""
         path = path_of(uri)
         self.open[uri] = Source(str(path) if path is not None else uri, text, path)
+        self.forget()
+
+    def change(self, uri: str, changes: Sequence[lsp.TextDocumentContentChangeEvent], convert: Converter) -> None:
+        """A text was edited: each change is in the places that the ones before it left.
+
+        Done here, since pygls ends lines where Python's ``splitlines`` does, at U+2028 too; editors and the compiler don't.
+        """
+        source = self.open[uri]
+        for change in changes:
+            text = change.text
+            if isinstance(change, lsp.TextDocumentContentChangePartial):
+                start = convert.offset(source, change.range.start)
+                end = convert.offset(source, change.range.end)
+                text = source.text[:start] + text + source.text[end:]
+            source = Source(source.name, text, source.path)
+        self.open[uri] = source
         self.forget()
 
     def close(self, uri: str) -> None:
@@ -137,3 +155,7 @@ class Documents:
             for found in occurrences(file):
                 if found.kind == wanted.kind and found.name == wanted.name:
                     yield found
+
+    def declared(self, uri: str, kind: str, name: str) -> bool:
+        """Whether a thing of that kind and name is declared where a text's names are known."""
+        return any(o.declares and o.kind == kind and o.name == name for f in self.related(uri) for o in occurrences(f))

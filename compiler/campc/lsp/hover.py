@@ -77,6 +77,11 @@ def _item(item: tree.Item | tree.BodyItem, offset: int) -> tuple[str, Span] | No
             found = _item(inner, offset)
             if found is not None:
                 return found
-        elif info is not None and inner.name_at.start <= offset <= inner.name_at.end and inner.name in info.attributes:
+        elif (
+            isinstance(inner, tree.Attribute)
+            and info is not None
+            and inner.name_at.start <= offset <= inner.name_at.end
+            and inner.name in info.attributes
+        ):
             return attribute_text(info.attributes[inner.name]), inner.name_at
     return None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import Any
 
 from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
 
 import campc
@@ -16,11 +18,11 @@ from campc.lsp.convert import Converter
 from campc.lsp.documents import Documents, path_of, uri_of
 from campc.lsp.hints import hints
 from campc.lsp.hover import hover
+from campc.lsp.links import links_in
 from campc.lsp.structure import MODIFIERS, TOKENS, folding, selection, symbols, tokens
 from campc.pipeline import Compiled
 from campc.resolve.index import Occurrence
 from campc.source import Span
-from campc.syntax import tree
 from campc.syntax.format import format as formatted
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
@@ -34,6 +36,7 @@ class Server(LanguageServer):
         super().__init__("campc", campc.__version__, text_document_sync_kind=lsp.TextDocumentSyncKind.Incremental)
         self.documents = Documents()
         self.pulls = False
+        self._elsewhere: set[str] = set()
 
     @property
     def convert(self) -> Converter:
@@ -52,7 +55,7 @@ class Server(LanguageServer):
         )
 
     def publish(self, uri: str) -> None:
-        """Push a document's diagnostics, and those of what it uses, unless the client pulls them."""
+        """Push a document's diagnostics, unless the client pulls them."""
         compiled = self.compiled(uri)
         if compiled is None or self.pulls:
             return
@@ -63,9 +66,40 @@ class Server(LanguageServer):
         return [as_diagnostic(d, self.convert) for d in compiled.diagnostics if d.at.source == compiled.source]
 
     def publish_all(self) -> None:
-        """Push the diagnostics of every open document: one may use another."""
+        """Push the diagnostics of every open document, since one may use another, and those of used files that aren't open."""
         for uri in list(self.documents.open):
             self.publish(uri)
+        found = self._in_used_files()
+        for uri in sorted(self._elsewhere - set(found) - set(self.documents.open)):
+            self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
+        for uri, diagnostics in found.items():
+            self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, diagnostics))
+        self._elsewhere = set(found)
+
+    def _in_used_files(self) -> dict[str, list[lsp.Diagnostic]]:
+        """What is reported in files that are used and not open; no client pulls for these."""
+        shown = {os.path.realpath(s.path) for s in self.documents.open.values() if s.path is not None}
+        found: dict[str, list[lsp.Diagnostic]] = {}
+        for uri in list(self.documents.open):
+            compiled = self.compiled(uri)
+            for reported in compiled.diagnostics if compiled is not None else ():
+                path = reported.at.source.path
+                if path is not None and os.path.realpath(path) not in shown:
+                    there = found.setdefault(uri_of(path), [])
+                    diagnostic = as_diagnostic(reported, self.convert)
+                    if diagnostic not in there:
+                        there.append(diagnostic)
+        return found
+
+    def refresh(self) -> None:
+        """Something changed beside the documents: have the client ask again for what it doesn't ask for by itself."""
+        workspace = self.client_capabilities.workspace
+        if workspace is None:
+            return
+        if self.pulls and workspace.diagnostics is not None and workspace.diagnostics.refresh_support:
+            self.workspace_diagnostic_refresh(None)
+        if workspace.inlay_hint is not None and workspace.inlay_hint.refresh_support:
+            self.workspace_inlay_hint_refresh(None)
 
 
 def create() -> Server:
@@ -77,10 +111,6 @@ def create() -> Server:
     _navigate(server)
     _shape(server)
     return server
-
-
-def _text(server: Server, uri: str) -> str:
-    return server.workspace.get_text_document(uri).source
 
 
 def _synchronise(server: Server) -> None:
@@ -102,7 +132,7 @@ def _synchronise(server: Server) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
     def changed(params: lsp.DidChangeTextDocumentParams) -> None:
-        server.documents.put(params.text_document.uri, _text(server, params.text_document.uri))
+        server.documents.change(params.text_document.uri, params.content_changes, server.convert)
         server.publish_all()
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_SAVE)
@@ -120,10 +150,7 @@ def _synchronise(server: Server) -> None:
     def watched_changed(params: lsp.DidChangeWatchedFilesParams) -> None:
         server.documents.forget()
         server.publish_all()
-        if server.pulls:
-            workspace = server.client_capabilities.workspace
-            if workspace is not None and workspace.diagnostics is not None and workspace.diagnostics.refresh_support:
-                server.workspace_diagnostic_refresh(None)
+        server.refresh()
 
 
 def _diagnose(server: Server) -> None:
@@ -244,10 +271,14 @@ def _navigate(server: Server) -> None:
         if here is None:
             return None
         if _NAME.fullmatch(params.new_name) is None or params.new_name in _RESERVED:
-            raise ValueError(
-                f"{params.new_name} can't be a name: a name has letters, digits and _, and doesn't begin with a digit"
+            raise JsonRpcInvalidParams(
+                f"{params.new_name} can't be a name: a name has letters, digits and _, doesn't begin with a digit, and is no word "
+                "of expressions"
             )
         uri = params.text_document.uri
+        kind, old = here[1].kind, here[1].name
+        if params.new_name != old and server.documents.declared(uri, kind, params.new_name):
+            raise JsonRpcInvalidParams(f"a {kind} named {params.new_name} is there already")
         changes: dict[str, list[lsp.TextEdit]] = {}
         for occurrence in server.documents.same_name(uri, here[1]):
             place = server.located(occurrence.at, here[0], uri)
@@ -275,41 +306,17 @@ def _navigate(server: Server) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_LINK)
     def links(params: lsp.DocumentLinkParams) -> list[lsp.DocumentLink]:
         compiled = server.compiled(params.text_document.uri)
-        return list(_links(server, compiled)) if compiled is not None and compiled.source.path is not None else []
+        return (
+            list(links_in(compiled, server.convert))
+            if compiled is not None and compiled.source.path is not None
+            else []
+        )
 
 
 def path_name(uri: str) -> str:
     """The last part of a URI's path."""
     path = path_of(uri)
     return path.name if path is not None else uri
-
-
-def _links(server: Server, compiled: Compiled) -> Any:
-    """``use``, ``script``, ``path``, ``sample`` and ``requirements``, where the file is there."""
-    folder = compiled.source.folder
-    places: list[tuple[str, Span]] = []
-    stack: list[tree.Item | tree.BodyItem] = list(compiled.file.items)
-    while stack:
-        match stack.pop():
-            case tree.Use(path=str() as path, path_at=at):
-                places.append((path, at))
-            case tree.Block(kind=kind, body=body):
-                stack.extend(body)
-                for item in body:
-                    if isinstance(item, tree.Attribute) and (kind, item.name) in _LINKED:
-                        match item.value:
-                            case tree.Literal(value=str() as path, at=at):
-                                places.append((path, at))
-    for path, at in sorted(places, key=lambda place: place[1].start):
-        try:
-            there = (folder / path).exists()
-        except (OSError, ValueError):
-            there = False
-        if there:
-            yield lsp.DocumentLink(server.convert.range(at), uri_of(folder / path))
-
-
-_LINKED = {("run", "script"), ("corpus", "path"), ("corpus", "sample"), ("campaign", "requirements")}
 
 
 def _shape(server: Server) -> None:

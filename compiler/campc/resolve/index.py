@@ -42,7 +42,7 @@ def _block(block: tree.Block) -> Iterator[Occurrence]:
     for item in block.body:
         if isinstance(item, tree.Block):
             yield from _block(item)
-        elif info is not None and item.name in info.attributes:
+        elif isinstance(item, tree.Attribute) and info is not None and item.name in info.attributes:
             yield from _value(info.attributes[item.name].type, item.value)
 
 
