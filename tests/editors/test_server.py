@@ -98,6 +98,9 @@ def sitting(folder: Path, body: Callable[[Editor], Awaitable[None]]) -> None:
             await editor.shutdown_async(None)
             editor.exit(None)
         finally:
+            server = editor._server
+            if server is not None and sys.exc_info()[0] is not None and server.returncode is None:
+                server.kill()
             await editor.stop()
 
     asyncio.run(run())
@@ -224,9 +227,9 @@ def test_over_a_socket(tmp_path: Path) -> None:
             uri = editor.open("c.campaign", SPEC)
             await editor.until(lambda: "C210" in editor.codes(uri))
         finally:
-            await editor.stop()
             if server.returncode is None:
                 server.terminate()
             await server.wait()
+            await editor.stop()
 
     asyncio.run(run())
