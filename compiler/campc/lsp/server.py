@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol, lsp_method
 
 import campc
 from campc.lsp.actions import actions, as_diagnostic
@@ -29,11 +31,28 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _RESERVED = frozenset(("use", "let", "and", "or", "not", "is", "true", "false"))
 
 
+class Protocol(LanguageServerProtocol):
+    """pygls keeps a copy of each text, with ends of lines that editors don't know, and fits the places of changes to it.
+
+    The copy is neither kept here nor needed: see :meth:`campc.lsp.documents.Documents.change`.
+    """
+
+    @lsp_method(lsp.TEXT_DOCUMENT_DID_CHANGE)
+    def lsp_text_document__did_change(self, params: lsp.DidChangeTextDocumentParams) -> Iterator[Any]:
+        """Hand the change on as it came."""
+        yield self.fm.features[lsp.TEXT_DOCUMENT_DID_CHANGE], (params,), None
+
+
 class Server(LanguageServer):
     """The language server with its open documents."""
 
     def __init__(self) -> None:
-        super().__init__("campc", campc.__version__, text_document_sync_kind=lsp.TextDocumentSyncKind.Incremental)
+        super().__init__(
+            "campc",
+            campc.__version__,
+            text_document_sync_kind=lsp.TextDocumentSyncKind.Incremental,
+            protocol_cls=Protocol,
+        )
         self.documents = Documents()
         self.pulls = False
         self._elsewhere: set[str] = set()
