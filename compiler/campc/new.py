@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import shlex
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -134,9 +135,10 @@ def report(path: Path, folder: Path, made: list[str]) -> int:
     found = compiled if isinstance(compiled, tuple) else compiled.diagnostics
     if found:
         sys.stdout.write(render_text(found, 1))
+    shown = shlex.quote(str(path))
     sys.stdout.write(
         f"next: put your model and data into {folder / 'train.py'}; then\n"
-        f"  campc check {path}\n  campc plan {path}\n  campc build {path}\n"
+        f"  campc check {shown}\n  campc plan {shown}\n  campc build {shown}\n"
     )
     return worst(found)
 

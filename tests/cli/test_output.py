@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -96,3 +97,32 @@ def test_a_longer_package_of_another_gpu_is_not_offered(tmp_path: Path, capsys: 
     (found,) = json.loads(capsys.readouterr().out)["diagnostics"]
     assert "long would cover it for 160.00 USD" in found["help"]
     assert "small" not in found["help"]
+
+
+def test_what_to_run_next_can_be_pasted_into_a_shell(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["new", "--yes", 'a b"c']) == 0
+    commands = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  campc ")]
+    assert commands and all(len(shlex.split(line)) == 3 and Path(shlex.split(line)[2]).exists() for line in commands)
+
+
+def test_what_goes_with_a_dropped_window_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.campaign").write_text(
+        HEAD
+        + 'package p { gpu = "A100"; duration = 1d; price = 60 USD }\nlot box { package = p; starts = 2026-12-01 12:00 }\n'
+        + "tier essential {\n  window a { kind = other; on = box; takes = 12h }\n"
+        + "  window b { kind = other; on = box; takes = 10h; after = a }\n"
+        + "  window d { kind = other; on = box; takes = 11h }\n}\n"
+    )
+    main(["check", "--format", "json", "--select", "C302", str(tmp_path / "a.campaign")])
+    (found,) = json.loads(capsys.readouterr().out)["diagnostics"]
+    assert "dropping b would make it fit" in found["help"]
+    text = (
+        (tmp_path / "a.campaign").read_text().replace("takes = 10h", "takes = 2h").replace("takes = 12h", "takes = 40h")
+    )
+    (tmp_path / "a.campaign").write_text(text)
+    main(["check", "--format", "json", "--select", "C302", str(tmp_path / "a.campaign")])
+    (found,) = json.loads(capsys.readouterr().out)["diagnostics"]
+    assert "dropping a would make it fit, and b goes with it" in found["help"]

@@ -52,7 +52,12 @@ def overrun(plan: Plan) -> Iterator[Diagnostic]:
         advice = [f"the chain is {' → '.join(shown)}"]
         drop = smallest_drop(plan, account)
         if drop:
-            advice.append(f"dropping {listed(drop)} would make it fit")
+            kept = without(dict(plan.spec.windows), drop)
+            along = [name for name in plan.spec.windows if name not in kept and name not in drop]
+            advice.append(
+                f"dropping {listed(drop)} would make it fit"
+                + (f", and {listed(along)} {'goes' if len(along) == 1 else 'go'} with it" if along else "")
+            )
         others = _same_gpu(plan, account)
         covering = [row for row in others if row.covers and row.price is not None]
         if covering:
@@ -102,6 +107,13 @@ def smallest_drop(plan: Plan, account: Account) -> list[str]:
             default=account.start,
         )
 
+    def lost(names: list[str]) -> Fraction:
+        kept = without(windows, names)
+        return sum(
+            (w.takes.likely.seconds for w in windows.values() if w.name not in kept and w.takes is not None),
+            Fraction(0),
+        )
+
     for tier in reversed(TIERS):
         candidates = [
             w
@@ -117,10 +129,8 @@ def smallest_drop(plan: Plan, account: Account) -> list[str]:
             ends = [(end_without([*dropped, w.name]), w.order, w) for w in candidates]
             fitting = [item for item in ends if item[0] <= limit]
             if fitting:
-                # Of those that suffice, the one that costs the least work: the shortest.
-                chosen = min(
-                    fitting, key=lambda item: (item[2].takes.likely.seconds if item[2].takes else Fraction(0), -item[1])
-                )
+                # Of those that suffice, the one that costs the least work, with what can't go on without it.
+                chosen = min(fitting, key=lambda item: (lost([*dropped, item[2].name]), -item[1]))
                 return [*dropped, chosen[2].name]
             end, _, best = min(ends, key=lambda item: (item[0], -item[1]))
             if end >= end_without(dropped):
