@@ -123,10 +123,12 @@ class _Resolver:
             first = self.names[kind].get(block.label.text)
             if first is None:
                 self.names[kind][block.label.text] = block
-        if kind == "tier":
-            for item in block.body:
-                if isinstance(item, tree.Block):
+        for item in block.body:
+            if isinstance(item, tree.Block):
+                if kind == "tier":
                     self._declare(item, "tier")
+                elif item.label is not None:  # it can't stand there, and is told where it is decoded
+                    self.unclear.names.add(item.label.text)
 
     def _labelled(self, block: tree.Block, kind: str, naming: str, once: bool) -> bool:
         """Whether a block has a name that counts; reports where it should have none, or has none and needs one."""
