@@ -20,6 +20,7 @@ from campc_harness.context import Context
 from campc_harness.errors import NoRoom, Superseded
 from campc_harness.manifest import FileFacts, Manifest
 from campc_harness.memory import Buffers, memory
+from campc_harness.mounts import survives
 from campc_harness.ranks import Ranks
 from campc_harness.restore import Report, Restored, read, restore
 from campc_harness.retention import Retention
@@ -54,7 +55,9 @@ class Checkpoints:
         self._failure: BaseException | None = None
         self._thread: threading.Thread | None = None
         self.durable_step: int | None = None
-        self.durable_at: float | None = None
+        self.counted_at: float | None = None
+        # Where checkpoints are to outlive the machine, one that doesn't is no recovery point.
+        self._counts = not context.policy.outside or survives(context.checkpoints)
         self.write_s = 0.0
 
     def claim(self) -> None:
@@ -86,7 +89,7 @@ class Checkpoints:
         """The newest committed checkpoint that verifies, or None where there is none; see `restore.restore`."""
         restored = restore(self.storage, self._context, self._ranks, self._report)
         if restored is not None:
-            self.durable_step, self.durable_at = restored.manifest.step, time.monotonic()
+            self._durable(restored.manifest.step)
         return restored
 
     def read_part(self, restored: Restored, rank: int) -> dict[str, Any]:
@@ -145,7 +148,7 @@ class Checkpoints:
     def _persist(self, snapshot: Snapshot) -> None:
         begun = time.perf_counter()
         self._patiently(lambda: self._write_in_room(snapshot), f"checkpoint of step {snapshot.step}")
-        self.durable_step, self.durable_at = snapshot.step, time.monotonic()
+        self._durable(snapshot.step)
         self.write_s = time.perf_counter() - begun
         self._report(
             "checkpoint",
@@ -154,9 +157,15 @@ class Checkpoints:
             stage_s=round(snapshot.stage_s, 6),
             write_s=round(self.write_s, 6),
             verified=True,
+            **({"outside": self._counts} if self._context.policy.outside else {}),
         )
         if self._ranks.rank == 0:
             self._retention.prune(self._context.policy.keep, self.durable_step)
+
+    def _durable(self, step: int) -> None:
+        self.durable_step = step
+        if self._counts:
+            self.counted_at = time.monotonic()
 
     def _write_in_room(self, snapshot: Snapshot) -> None:
         while True:

@@ -28,6 +28,7 @@ class Policy:
         best_metric: metric whose best checkpoint is kept too, or None.
         best_direction: `max` or `min`.
         storage_bytes: room at the destination, where it was declared.
+        outside: whether the destination is to outlive the machine.
     """
 
     every_s: float | None = None
@@ -36,6 +37,7 @@ class Policy:
     best_metric: str | None = None
     best_direction: str = "max"
     storage_bytes: int | None = None
+    outside: bool = False
 
 
 @dataclass(frozen=True)
@@ -206,6 +208,7 @@ def _policy(checkpoint: Mapping[str, Any] | None) -> Policy:
         best_metric=best.get("metric"),
         best_direction=best.get("direction") or "max",
         storage_bytes=checkpoint.get("storage_bytes"),
+        outside=bool(checkpoint.get("outside")),
     )
 
 

@@ -21,6 +21,7 @@ from campc_harness.agenda import hours
 from campc_harness.bundle import Bundle
 from campc_harness.copying import CopyError, probe
 from campc_harness.ledger import read
+from campc_harness.mounts import same_disk, survives
 from campc_harness.plan import RunPlan
 from campc_harness.progress import progress_of
 from campc_harness.status import project
@@ -161,6 +162,27 @@ def _places(bundle: Bundle) -> Iterator[Finding]:
             yield Finding("error", str(error), "check address, credentials and rights of `to`")
         else:
             yield Finding("ok", f"{place}: written, read back, deleted")
+    for place in dict.fromkeys(
+        run.checkpoint.to for run in bundle.plan.runs if run.checkpoint and run.checkpoint.outside
+    ):
+        yield from _outside(bundle, place)
+
+
+def _outside(bundle: Bundle, place: str) -> Iterator[Finding]:
+    """Whether checkpoints that are to outlive the machine do."""
+    folder = bundle.to(place)
+    if not survives(folder):
+        yield Finding(
+            "error",
+            f"{place} is to outlive the machine, and lies in its memory: no checkpoint there counts as a recovery point",
+            "mount the volume or network disk that it is to be on, or give another `to`",
+        )
+    elif ("://" not in folder or folder.startswith("file://")) and same_disk(folder.removeprefix("file://"), "/"):
+        yield Finding(
+            "warning",
+            f"{place} is to outlive the machine, and is on the disk of its own system",
+            "see that the volume is mounted there, unless that disk itself is kept",
+        )
 
 
 def _room(bundle: Bundle) -> Iterator[Finding]:

@@ -242,7 +242,9 @@ class Progress:
         step = record.step or 0
         state.commits = [*state.commits[1 - _COMMITS :], step]
         if state.committed is None or step > state.committed:
-            state.committed, state.committed_at = step, record.time
+            state.committed = step
+            if record.more.get("outside") is not False:
+                state.committed_at = record.time
             if attempt:
                 attempt.progressed = True
         if attempt:

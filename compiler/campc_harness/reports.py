@@ -108,7 +108,8 @@ class Recorder:
         step = report.get("step")
         if isinstance(step, int):
             self.committed = max(step, self.committed or 0)
-            self.committed_at = time.time()
+            if report.get("outside") is not False:
+                self.committed_at = time.time()
         write_s = report.get("write_s")
         self.write_s = float(write_s) if isinstance(write_s, (int, float)) else self.write_s
         self.flush()

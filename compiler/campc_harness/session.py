@@ -330,5 +330,5 @@ class Session:
             self.best = self.best_here = float(value)
 
     def _checkpoint_age(self) -> float:
-        since = self.checkpoints.durable_at
+        since = self.checkpoints.counted_at
         return time.monotonic() - (self.begun if since is None else since)
