@@ -60,6 +60,7 @@ class Context:
     bundle: Path | None = None
     start_from: str | None = None
     corpus: Mapping[str, Any] | None = None
+    corpus_file: Path | None = None
     stops: tuple[Mapping[str, Any], ...] = ()
     watches: tuple[Mapping[str, Any], ...] = ()
     rank: int = 0
@@ -146,6 +147,7 @@ def launched(environ: Mapping[str, str], defaults: Mapping[str, Any]) -> Context
         bundle=bundle,
         start_from=environ.get("CAMPC_FROM") or None,
         corpus=corpus,
+        corpus_file=Path(environ["CAMPC_CORPUS"]) if environ.get("CAMPC_CORPUS") else None,
         stops=_rules(campaign, "stops", name),
         watches=_rules(campaign, "watches", name),
         report_fd=_integer(environ, "CAMPC_REPORT_FD"),
@@ -164,6 +166,8 @@ def corpus_path(context: Context) -> Path | None:
     """Where the corpus lies: below the bundle's `work/`, else as the path stands; in a rehearsal its sample, if any."""
     if context.corpus is None:
         return None
+    if context.corpus_file is not None:
+        return context.corpus_file
     stated = str(context.corpus["path"])
     if context.rehearsing and context.corpus.get("sample"):
         stated = str(context.corpus["sample"])

@@ -42,6 +42,7 @@ def run_job(
     log: Path | None = None,
     folder: Path | None = None,
     port: int | None = None,
+    corpus: Path | None = None,
 ) -> Job:
     """An attempt of a run.
 
@@ -50,6 +51,7 @@ def run_job(
         skip: checkpoints to pass over.
         mode, phase: see the environment variables of the same names.
         outputs, checkpoints, log, folder: instead of the window's own (a rehearsal has its own).
+        corpus: what a rehearsal reads instead of the run's corpus or its sample.
         port: where rank 0 listens for the others; a free one where it is None.
     """
     # A rehearsal is one machine's affair: it has that machine's share of the ranks.
@@ -68,6 +70,7 @@ def run_job(
         "CAMPC_LIMIT_STEPS": "" if window.limit_steps is None else str(window.limit_steps),
         "CAMPC_MODE": mode,
         "CAMPC_PHASE": phase,
+        "CAMPC_CORPUS": "" if corpus is None else str(corpus),
         "CAMPC_SKIP_CHECKPOINTS": ",".join(map(str, skip)),
     }
     visible = _visible(bundle, window, place)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from campc_harness import clock, jobs
+from campc_harness import clock, jobs, longest
 from campc_harness.bundle import Bundle, read_json, setting, write_json
 from campc_harness.ledger import Ledger, read
 from campc_harness.plan import RunPlan, Window
@@ -124,10 +124,12 @@ def _rehearse_run(bundle: Bundle, run: RunPlan) -> RunRehearsal:
     _forget(place)
     stage = _Stage(bundle, run, window, home, place, result)
     try:
+        stage.gather()
         if stage.first() and stage.resume() and stage.twin():
             stage.compare()
     finally:
         _forget(place)
+        stage.clear()
         shutil.rmtree(home / "outputs", ignore_errors=True)
     result.passed = not result.differences
     return result
@@ -143,6 +145,29 @@ class _Stage:
         self._home, self._place, self._result = home, place, result
         self._ranks = jobs.rehearsal_ranks(bundle, run)
         self._checkpoint_at: float | None = None
+        self._corpus: Path | None = None
+
+    def gather(self) -> None:
+        """Put the corpus's longest records to its sample, in a file beside that: what lies there too is found as ever."""
+        corpus = next((one for one in self._bundle.plan.corpora if one.name == self._run.corpus), None)
+        if corpus is None or not corpus.sample:
+            return
+        sample, whole = self._bundle.corpus(corpus, corpus.sample), self._bundle.corpus(corpus)
+        target = sample.with_name(f".rehearsal-{self._run.ids[0].id}{sample.suffix}")
+        try:
+            count = longest.with_longest(sample, whole, target)
+        except OSError as error:
+            target.unlink(missing_ok=True)
+            self._result.notes.append(f"its sample alone, without the longest records of {corpus.path}: {error}")
+            return
+        if count is not None:
+            self._corpus = target
+            self._result.notes.append(f"its sample, and {count} of the longest records of {corpus.path}")
+
+    def clear(self) -> None:
+        """Remove what `gather` wrote."""
+        if self._corpus is not None:
+            self._corpus.unlink(missing_ok=True)
 
     def first(self) -> bool:
         """Train until the checkpoint is durable, then kill. Whether it got so far."""
@@ -193,6 +218,7 @@ class _Stage:
             checkpoints=checkpoints,
             log=self._home / f"{phase}.log",
             folder=self._folder(phase),
+            corpus=self._corpus,
         )
         attempt = Attempt(job, self._observe, self._bundle.redactor())
         end = time.monotonic() + setting("CAMPC_REHEARSAL_S", _PATIENCE_S)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from campc_harness import longest
+from campc_harness.longest import records, with_longest
 from tests.harness.bundles import Bundle, campaign, executes, run, window
 
 SCRIPT = """
@@ -114,3 +116,70 @@ def test_a_run_that_is_to_recover_by_a_rerun_begins_anew(tmp_path: Path) -> None
     assert [record["step"] for record in bundle.records("resume")] == [0, 0]
     assert len(bundle.records("crash")) == 1 and bundle.records("checkpoint")[-1]["step"] == 20
     assert bundle.states()["control"] == "finished"
+
+
+def test_records_of_a_table_may_hold_line_ends(tmp_path: Path) -> None:
+    table = tmp_path / "rows.csv"
+    table.write_bytes(b'id,text\r\n1,"a ""b""\nc"\r\n2,d')
+    assert list(records(table)) == [b"id,text\r\n", b'1,"a ""b""\nc"\r\n', b"2,d"]
+
+
+def test_the_longest_records_go_behind_the_sample(tmp_path: Path) -> None:
+    whole, sample, target = (tmp_path / f"{name}.jsonl" for name in ("whole", "sample", "target"))
+    lengths = [3, 50, 7, 90, 4, 90, 5]
+    lines = [json.dumps({"id": index, "text": "x" * length}) for index, length in enumerate(lengths)]
+    whole.write_text("".join(line + "\n" for line in lines))
+    sample.write_text(f"{lines[0]}\n{lines[3]}")  # one of the longest is in it already, and its last line has no end
+    assert with_longest(sample, whole, target, count=3) == 2
+    assert target.read_text().splitlines() == [lines[0], lines[3], lines[1], lines[5]]
+    header = tmp_path / "whole.csv"
+    header.write_text("id,a column with a very long name\n1,a\n2,bb\n")
+    small = tmp_path / "sample.csv"
+    small.write_text("id,a column with a very long name\n1,a\n")
+    assert with_longest(small, header, tmp_path / "target.csv", count=1) == 1
+    assert (tmp_path / "target.csv").read_text() == header.read_text()
+
+
+def test_where_records_are_not_known_the_sample_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.parquet").write_bytes(b"x")
+    (tmp_path / "a.csv").write_bytes(b"a\n1\n")
+    target = tmp_path / "target"
+    assert with_longest(tmp_path / "a.parquet", tmp_path / "a.parquet", target) is None
+    assert with_longest(tmp_path / "a.csv", tmp_path / "a.parquet", target) is None
+    assert with_longest(tmp_path / "a.csv", tmp_path, target) is None
+    monkeypatch.setattr(longest, "LIMIT_BYTES", 2)
+    assert with_longest(tmp_path / "a.csv", tmp_path / "a.csv", target) is None
+    assert not target.exists()
+
+
+READS = """
+import json
+from campc_harness import Run
+
+with Run.start() as run:
+    rows = [json.loads(line) for line in open(run.corpus)]
+    assert (run.corpus.parent / "labels.txt").exists()
+    print("LONGEST", max(len(row["text"]) for row in rows), "OF", len(rows), flush=True)
+    for step in run.steps(10):
+        run.log(loss=1 / step)
+"""
+
+
+@pytest.mark.timeout(180)
+def test_a_rehearsal_meets_the_longest_records(tmp_path: Path) -> None:
+    control = run("control", corpus="tickets")
+    corpus = {"name": "tickets", "path": "tickets.jsonl", "sample": "sample.jsonl", "sha256": None}
+    plan = campaign(runs=[control], corpora=[corpus], windows=[executes("control", "train", control)])
+    bundle = Bundle(tmp_path, plan, OMP_NUM_THREADS="1")
+    work = tmp_path / "work"
+    (work / "train.py").write_text(READS)
+    (work / "labels.txt").write_text("")
+    lines = [json.dumps({"id": index, "text": "x" * (index * 37 % 100)}) + "\n" for index in range(100)]
+    (work / "tickets.jsonl").write_text("".join(lines))
+    (work / "sample.jsonl").write_text("".join(lines[:2]))
+    before = sorted(path.name for path in work.iterdir())
+    done = bundle.launch("rehearse", "--cpu", check=0, timeout=120)
+    assert "its sample, and 32 of the longest records of tickets.jsonl" in done.stdout
+    logs = [path.read_text() for path in (tmp_path / "state/box/rehearsal/control").glob("*.log")]
+    assert len(logs) == 3 and all("LONGEST 99 OF 34" in text for text in logs)
+    assert sorted(path.name for path in work.iterdir()) == before
