@@ -10,7 +10,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
@@ -19,7 +19,7 @@ from campc_harness import manifest as manifests
 from campc_harness.context import Context
 from campc_harness.errors import NoRoom, Superseded
 from campc_harness.manifest import FileFacts, Manifest
-from campc_harness.memory import Buffers, memory
+from campc_harness.memory import Buffers
 from campc_harness.mounts import survives
 from campc_harness.ranks import Ranks
 from campc_harness.restore import Report, Restored, read, restore
@@ -27,7 +27,6 @@ from campc_harness.retention import Retention
 from campc_harness.state import Snapshot
 from campc_harness.storage import Storage
 
-CHUNK = 8 * 2**20
 # Trying again doesn't help against these.
 REFUSED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG})
 
@@ -48,7 +47,8 @@ class Checkpoints:
         self._ranks = ranks
         self._report = report
         self._retention = Retention(storage, context.policy)
-        self.buffers = Buffers(pinned=torch.cuda.is_available())
+        # Several ranks would have to agree on what to do without one.
+        self.buffers = Buffers(pinned=torch.cuda.is_available(), always=ranks.world > 1)
         self._wake = threading.Condition()
         self._job: Snapshot | None = None
         self._busy = False
@@ -140,7 +140,8 @@ class Checkpoints:
                 with contextlib.suppress(OSError, Superseded):
                     self.storage.abandon(snapshot.step)
             finally:
-                self.buffers.give(snapshot.buffer)
+                if snapshot.buffer is not None:
+                    self.buffers.give(snapshot.buffer)
                 with self._wake:
                     self._busy = False
                     self._wake.notify_all()
@@ -180,8 +181,8 @@ class Checkpoints:
     def _write(self, snapshot: Snapshot) -> None:
         rank, step, storage = self._ranks.rank, snapshot.step, self.storage
         files = {
-            manifests.tensor_file(rank): self._put(step, manifests.tensor_file(rank), _whole(snapshot)),
-            manifests.state_file(rank): self._put(step, manifests.state_file(rank), memoryview(snapshot.tree)),
+            manifests.tensor_file(rank): self._put(step, manifests.tensor_file(rank), snapshot.pieces()),
+            manifests.state_file(rank): self._put(step, manifests.state_file(rank), [memoryview(snapshot.tree)]),
         }
         entries = list(zip(snapshot.names, snapshot.slots, strict=True))
         if self._ranks.world == 1:
@@ -191,7 +192,7 @@ class Checkpoints:
                 "files": {name: {"bytes": file.bytes, "sha256": file.sha256} for name, file in files.items()},
                 "tensors": manifests.describe(entries),
             }
-            self._put(step, _part(rank), memoryview(json.dumps(part).encode()))
+            self._put(step, _part(rank), [memoryview(json.dumps(part).encode())])
             if rank != 0:
                 self._await_commit(step)
                 return
@@ -209,20 +210,21 @@ class Checkpoints:
         )
         storage.commit(step, whole.encode(), [_part(rank) for rank in parts] if self._ranks.world > 1 else [])
 
-    def _put(self, step: int, name: str, content: memoryview) -> FileFacts:
-        digest = hashlib.sha256()
+    def _put(self, step: int, name: str, content: Iterable[memoryview]) -> FileFacts:
+        digest, size = hashlib.sha256(), 0
 
         def produce(put: Callable[[memoryview], None]) -> None:
+            nonlocal size
             # Both let go of the interpreter, so that they take as long as the slower one.
             with concurrent.futures.ThreadPoolExecutor(1, "campc-hash", _yield_to_training) as hasher:
-                for start in range(0, len(content), CHUNK):
-                    chunk = content[start : start + CHUNK]
+                for chunk in content:
                     hashed = hasher.submit(digest.update, chunk)
                     put(chunk)
                     hashed.result()
+                    size += len(chunk)
 
         self.storage.write(step, name, produce)
-        return FileFacts(len(content), digest.hexdigest())
+        return FileFacts(size, digest.hexdigest())
 
     def _gather(self, step: int) -> dict[int, tuple[dict[str, FileFacts], list[tuple[str, Any]]]]:
         parts = {}
@@ -245,10 +247,6 @@ def _yield_to_training() -> None:
     # On Linux a thread has a priority of its own: training goes first where both want a core.
     with contextlib.suppress(OSError, AttributeError):
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 5)
-
-
-def _whole(snapshot: Snapshot) -> memoryview:
-    return memory(snapshot.buffer)[: snapshot.size]
 
 
 def _part(rank: int) -> str:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
 ALIGNMENT = 64
+PIECE = 8 * 2**20
+# What must stay free beside the first buffer: filling memory to its limit gets the process killed.
+SPARE = 64 * 2**20
 
 
 def memory(tensor: torch.Tensor) -> memoryview:
@@ -57,18 +60,27 @@ class Buffers:
     """Host memory that snapshots are copied into, allocated at the first save and used again.
 
     A second buffer exists where memory (of the cgroup, else of the machine) has room for it: training then goes on while
-    the first is being written. With one, a save waits for the writer.
+    the first is being written. With one, a save waits for the writer. Where there is no room for one either, there is none.
+
+    Args:
+        pinned: whether in page-locked memory, which a CUDA device copies to fastest.
+        always: whether the first one is made whatever room there is.
     """
 
-    def __init__(self, *, pinned: bool) -> None:
+    def __init__(self, *, pinned: bool, always: bool = False) -> None:
         self._pinned = pinned
+        self._always = always
         self._free: list[torch.Tensor] = []
         self._made = 0
         self._changed = threading.Condition()
 
-    def take(self, size: int) -> torch.Tensor:
-        """A buffer (uint8) of at least `size` bytes; waits for one where both are in use."""
+    def take(self, size: int) -> torch.Tensor | None:
+        """A buffer (uint8) of at least `size` bytes; waits for one where both are in use. None without room for any."""
         with self._changed:
+            if not self._made and not self._always:
+                room = available_memory()
+                if room is not None and room < size + SPARE:
+                    return None
             while not self._free and self._made and not self._may_grow(size):
                 self._changed.wait()
             buffer = self._free.pop() if self._free else None
@@ -115,6 +127,23 @@ def copy_into(buffer: torch.Tensor, tensors: Sequence[torch.Tensor], slots: Sequ
                 devices.add(tensor.device)
     for device in devices:
         torch.cuda.current_stream(device).synchronize()
+
+
+def pieces(tensors: Sequence[torch.Tensor], slots: Sequence[Slot], size: int) -> Iterator[memoryview]:
+    """The bytes that a buffer of `size` bytes would hold, a few MiB at a time, read from the tensors themselves.
+
+    A piece is valid until the next one is asked for.
+    """
+    at = 0
+    for tensor, slot in zip(tensors, slots, strict=True):
+        yield memoryview(bytes(slot.offset - at))
+        flat = tensor.detach().resolve_conj().resolve_neg().contiguous().reshape(-1)
+        count = max(1, PIECE // flat.element_size())
+        for start in range(0, flat.numel(), count):
+            piece = flat[start : start + count].cpu()
+            yield memory(piece)
+        at = slot.offset + slot.bytes
+    yield memoryview(bytes(size - at))
 
 
 def available_memory() -> int | None:

@@ -225,7 +225,7 @@ def _memory(bundle: Bundle) -> Iterator[Finding]:
         yield Finding(
             "warning",
             f"{_size(free)} of host memory are free, a checkpoint of {largest[1].name} stages {_size(largest[0])}",
-            "it will be staged in pieces, and block training for longer",
+            "with one process it is written in pieces, and blocks training for longer; several need the room",
         )
     elif free is not None:
         yield Finding("ok", f"{_size(free)} of host memory are free for staging")

@@ -63,6 +63,7 @@ class Session:
         self.best_here: float | None = None
         self.saved_step: int | None = None
         self._saved_at = time.monotonic()
+        self._said_pieces = False
         self._first_step_at: float | None = None
         self._steps_here = 0
 
@@ -106,7 +107,11 @@ class Session:
         assert self.loop is not None
         self.evaluations.begun()
         if self.staged is None and self.saved_step != self.loop.step:
-            self.staged = self.snapshot(after_body=True)
+            self.keep_staged(self.snapshot(after_body=True))
+
+    def keep_staged(self, snapshot: state.Snapshot) -> None:
+        """Keep a snapshot for a signal to flush. Without a buffer it can't wait: an interruption goes back further then."""
+        self.staged = None if snapshot.buffer is None else snapshot
 
     def hold(self) -> state.Snapshot | None:
         """Take what is staged out of the next boundary's way."""
@@ -115,9 +120,9 @@ class Session:
 
     def unstage(self) -> None:
         """Let go of a staged state that was not flushed."""
-        if self.staged is not None:
+        if self.staged is not None and self.staged.buffer is not None:
             self.checkpoints.buffers.give(self.staged.buffer)
-            self.staged = None
+        self.staged = None
 
     # The loop
 
@@ -186,7 +191,11 @@ class Session:
         elif self.evaluations.due(step + 1) and not self.rehearsal.active and self.saved_step != step:
             # The next step evaluates. Cut short, it is begun again from here, so that all that the evaluation does,
             # to a schedule or to counters, is done once and in its place.
-            self.staged = self.snapshot()
+            snapshot = self.snapshot()
+            if snapshot.buffer is None:
+                self._submit(snapshot)
+            else:
+                self.keep_staged(snapshot)
 
     def judge(self, loop: Loop) -> tuple[bool, bool]:
         """What all ranks agree on after a step: whether the attempt was asked to end, and whether a save is due.
@@ -258,11 +267,25 @@ class Session:
     def save(self, step: int) -> None:
         """Stage the state of this boundary and hand it to the writer."""
         self.save_asked = False
-        snapshot = self.snapshot()
-        self.best_here = None
-        self.saved_step, self._saved_at = step, time.monotonic()
-        self.checkpoints.submit(snapshot)
+        self._submit(self.snapshot())
         self.arm()
+
+    def _submit(self, snapshot: state.Snapshot) -> None:
+        self.best_here = None
+        self.saved_step, self._saved_at = snapshot.step, time.monotonic()
+        self.checkpoints.submit(snapshot)
+        if snapshot.buffer is not None:
+            return
+        if not self._said_pieces:
+            self._said_pieces = True
+            text = f"host memory has no room for a copy of {snapshot.size} bytes: training waits for each checkpoint"
+            self.reporter.send("note", text=text)
+        before, self.phase = self.phase, SAVE
+        self.reporter.phase = SAVE
+        try:
+            self.settle_writer()  # the writer reads the tensors themselves
+        finally:
+            self.phase = self.reporter.phase = before
 
     def flush(self, step: int) -> None:
         """Make the state of this boundary durable before returning."""

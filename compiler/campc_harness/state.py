@@ -13,7 +13,7 @@ import torch
 
 from campc_harness import codec
 from campc_harness.errors import Misconfigured
-from campc_harness.memory import Buffers, Slot, copy_into, layout, memory
+from campc_harness.memory import PIECE, Buffers, Slot, copy_into, layout, memory, pieces
 
 
 @dataclass
@@ -25,7 +25,8 @@ class Snapshot:
         tree: JSON of everything that isn't a tensor, as bytes.
         names: dotted name of each tensor.
         slots: where each lies in `buffer`.
-        buffer: uint8, the first `size` bytes count.
+        buffer: uint8, the first `size` bytes count; None where memory has no room for one.
+        live: without a buffer, the tensors themselves: they must not change before the snapshot is written.
         size: bytes of all tensors.
         facts: what the manifest says beside: data position, metrics, whether the run is finished.
         stage_s: seconds that training was blocked.
@@ -35,15 +36,20 @@ class Snapshot:
     tree: bytes
     names: list[str]
     slots: list[Slot]
-    buffer: torch.Tensor
+    buffer: torch.Tensor | None
     size: int
+    live: list[torch.Tensor] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
     stage_s: float = 0.0
 
-    def tensors(self) -> Iterator[tuple[str, memoryview]]:
-        """Name and bytes of each tensor."""
-        for name, slot in zip(self.names, self.slots, strict=True):
-            yield name, memory(self.buffer[slot.offset : slot.offset + slot.bytes])
+    def pieces(self) -> Iterator[memoryview]:
+        """The bytes of all tensors, piece by piece; each is valid until the next one is asked for."""
+        if self.buffer is None:
+            yield from pieces(self.live, self.slots, self.size)
+            return
+        whole = memory(self.buffer)[: self.size]
+        for start in range(0, self.size, PIECE):
+            yield whole[start : start + PIECE]
 
 
 class Tracked:
@@ -96,7 +102,7 @@ def unwrap(value: Any) -> Any:
 
 
 def stage(state: Mapping[str, Any], step: int, facts: Mapping[str, Any], buffers: Buffers) -> Snapshot:
-    """Copy `state` into a staging buffer. Training may go on as soon as this returns.
+    """Copy `state` into a staging buffer. Training may go on as soon as this returns, unless the snapshot has no buffer.
 
     Raises:
         Unsaveable: something in it has a type that a checkpoint doesn't keep.
@@ -107,7 +113,8 @@ def stage(state: Mapping[str, Any], step: int, facts: Mapping[str, Any], buffers
     tensors = [leaf.tensor for leaf in encoder.leaves]
     slots, size = layout(tensors)
     buffer = buffers.take(size)
-    copy_into(buffer, tensors, slots)
+    if buffer is not None:
+        copy_into(buffer, tensors, slots)
     return Snapshot(
         step=step,
         tree=json.dumps(tree, separators=(",", ":"), allow_nan=False).encode("ascii"),
@@ -115,6 +122,7 @@ def stage(state: Mapping[str, Any], step: int, facts: Mapping[str, Any], buffers
         slots=slots,
         buffer=buffer,
         size=size,
+        live=tensors if buffer is None else [],
         facts=dict(facts),
         stage_s=time.perf_counter() - begun,
     )

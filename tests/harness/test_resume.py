@@ -146,3 +146,22 @@ def test_the_supervisors_death_ends_it(bundle: Make) -> None:
     attempt.until_event("metric")
     attempt.close()
     assert attempt.wait(5) == -signal.SIGKILL
+
+
+def test_without_memory_for_a_copy_the_state_is_written_in_pieces(bundle: Make) -> None:
+    twin, short = bundle(params=STEPS, name="twin"), bundle("short_of_memory.py", params=STEPS, name="short")
+    twin.complete()
+    attempt = short.start(PAUSE="0.02")
+    attempt.until_event("checkpoint", 2)
+    attempt.kill()
+    assert attempt.wait() == -signal.SIGKILL
+    # Cut short in an evaluation, it goes back to the checkpoint that was made before that.
+    attempt = short.start(EVALUATE="60")
+    attempt.until(lambda: any(beat["phase"] == "evaluate" for beat in attempt.events("beat")))
+    attempt.signal(signal.SIGTERM)
+    assert attempt.wait() == 75, attempt.text()
+    last = short.complete()
+    assert last.events("resume")[0]["step"] >= 9
+    notes = [event["text"] for event in last.events("note")]
+    assert len(notes) == 1 and "training waits for each checkpoint" in notes[0]
+    assert digest(short) == digest(twin)

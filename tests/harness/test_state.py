@@ -96,12 +96,34 @@ def same(left: Any, right: Any) -> bool:
 @given(STATES)
 def test_any_state_comes_back(value: Any) -> None:
     snapshot = state.stage({"value": value}, 1, {}, Buffers(pinned=False))
+    assert snapshot.buffer is not None
     copies = [torch.empty(slot.shape, dtype=getattr(torch, slot.dtype)) for slot in snapshot.slots]
     for slot, copy in zip(snapshot.slots, copies, strict=True):
         if slot.bytes:
             copy.copy_(slot.view(snapshot.buffer))
     back = state.decode(json.loads(snapshot.tree), copies)
     assert same(value, back["value"])
+
+
+def test_pieces_are_the_bytes_that_a_buffer_would_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    base = torch.arange(6_000_003, dtype=torch.float32)
+    value = {
+        "large": base,
+        "turned": base[:6_000_000].view(2000, 3000).t(),
+        "every other": base[1::2],
+        "scalar": torch.tensor(7),
+        "none": torch.empty(0, 3),
+        "flags": torch.tensor([True, False, True]),
+        "conjugated": torch.tensor([1 + 2j, 3 - 4j]).conj(),
+    }
+    whole = state.stage(value, 1, {}, Buffers(pinned=False))
+    monkeypatch.setattr("campc_harness.memory.available_memory", lambda: whole.size)
+    live = state.stage(value, 1, {}, Buffers(pinned=False))
+    assert whole.buffer is not None and live.buffer is None and live.slots == whole.slots
+    pieces = [bytes(piece) for piece in live.pieces()]
+    assert max(map(len, pieces)) <= 8 * 2**20 < whole.size
+    assert b"".join(pieces) == b"".join(bytes(piece) for piece in whole.pieces())
+    assert state.stage(value, 1, {}, Buffers(pinned=False, always=True)).buffer is not None
 
 
 def checkpoints(folder: Path, keep: int = 2) -> Checkpoints:
