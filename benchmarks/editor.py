@@ -1,0 +1,125 @@
+"""How long an author waits: from a keystroke to the diagnostics, and for completion, asked of the real server over its pipe."""
+
+import json
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from attrs import define, field
+
+ROOT = Path(__file__).resolve().parent.parent
+URI = "file:///bench/long.campaign"
+KEYSTROKES = 60
+
+
+def spec(lines: int) -> str:
+    """A sound spec of about so many lines: runs, variants and windows, one line each."""
+    head = [
+        "campaign long {",
+        '  question = "Which?"; decision = "Adopt the best."; if_negative = "Keep the control."',
+        "  currency = USD",
+        "}",
+        'package year { gpu = "RTX 4090"; gpus = 4; duration = 2000d; price = 47.14 USD }',
+        "lot box { package = year; starts = 2026-12-01 09:00 }",
+        'run control { script = "train.py"; params = { lr = 1e-3, rank = 8 }; metrics = [loss, eval.accuracy] }',
+    ]
+    count = max(1, (lines - len(head) - 3) // 2)
+    runs = [f"run v{i} {{ variant_of = control; change = {{ lr = {i + 2}e-5 }} }}" for i in range(count)]
+    windows = [
+        f"  window w{i} {{ kind = train; on = box[{i % 4}]; takes = 2h; run = v{i}" + (f"; after = w{i - 4} }}" if i >= 4 else " }")
+        for i in range(count)
+    ]
+    return "\n".join([*head, *runs, "tier essential {", *windows, "}"]) + "\n"
+
+
+@define
+class Wire:
+    """The client's end of the server's pipe."""
+
+    process: subprocess.Popen[bytes]
+    serial: int = field(default=0)
+
+    def send(self, method: str, params: Any, *, answered: bool = False) -> int:
+        """Send a request (``answered``) or a notification; its number."""
+        message: dict[str, Any] = {"jsonrpc": "2.0", "method": method, "params": params}
+        if answered:
+            self.serial += 1
+            message["id"] = self.serial
+        body = json.dumps(message).encode()
+        assert self.process.stdin is not None
+        self.process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        self.process.stdin.flush()
+        return self.serial
+
+    def receive(self) -> Any:
+        """The next message."""
+        assert self.process.stdout is not None
+        length = 0
+        while line := self.process.stdout.readline().strip():
+            if line.lower().startswith(b"content-length:"):
+                length = int(line.split(b":")[1])
+        return json.loads(self.process.stdout.read(length))
+
+    def wait(self, *, method: str | None = None, number: int | None = None) -> Any:
+        """Read until a notification of that method, or the answer to that request."""
+        while True:
+            message = self.receive()
+            if (method is not None and message.get("method") == method) or (number is not None and message.get("id") == number):
+                return message
+
+
+def started() -> Wire:
+    """A server that was greeted."""
+    command = [sys.executable, "-m", "campc", "lsp"]
+    process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    wire = Wire(process)
+    wire.wait(number=wire.send("initialize", {"processId": None, "rootUri": None, "capabilities": {}}, answered=True))
+    wire.send("initialized", {})
+    return wire
+
+
+def measure(lines: int) -> tuple[list[float], list[float]]:
+    """Seconds from each keystroke to its diagnostics, and for each completion right behind a keystroke."""
+    wire = started()
+    text = spec(lines)
+    document = {"uri": URI, "languageId": "campaign", "version": 1, "text": text}
+    wire.send("textDocument/didOpen", {"textDocument": document})
+    wire.wait(method="textDocument/publishDiagnostics")
+    row = text.count("\n") - 3
+    diagnostics, completions = [], []
+    for stroke in range(KEYSTROKES):
+        at = {"line": row, "character": 2}
+        edit = {"range": {"start": at, "end": at}, "text": " "}
+        began = time.perf_counter()
+        wire.send("textDocument/didChange", {"textDocument": {"uri": URI, "version": stroke + 2}, "contentChanges": [edit]})
+        wire.wait(method="textDocument/publishDiagnostics")
+        diagnostics.append(time.perf_counter() - began)
+        began = time.perf_counter()
+        place = {"line": row, "character": text.split("\n")[row].index("kind") + stroke + 1}
+        wire.wait(number=wire.send("textDocument/completion", {"textDocument": {"uri": URI}, "position": place}, answered=True))
+        completions.append(time.perf_counter() - began)
+    wire.process.kill()
+    wire.process.wait()
+    return diagnostics, completions
+
+
+def percentile(values: list[float], share: float) -> float:
+    """The value that so many of the values do not exceed."""
+    return statistics.quantiles(values, n=100)[round(share * 100) - 1]
+
+
+def main() -> None:
+    """Print the table."""
+    print(f"The language server, {KEYSTROKES} keystrokes each; milliseconds")
+    print(f"{'lines':>6}  {'diagnostics p50':>15}  {'p95':>6}  {'completion p50':>14}  {'p95':>6}")
+    for lines in (100, 500, 5000):
+        diagnostics, completions = measure(lines)
+        figures = [percentile(values, share) * 1000 for values in (diagnostics, completions) for share in (0.5, 0.95)]
+        print(f"{lines:>6}  {figures[0]:>15.1f}  {figures[1]:>6.1f}  {figures[2]:>14.1f}  {figures[3]:>6.1f}")
+
+
+if __name__ == "__main__":
+    main()
