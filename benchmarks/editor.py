@@ -23,16 +23,20 @@ def spec(lines: int) -> str:
         "  currency = USD",
         "}",
         'package year { gpu = "RTX 4090"; gpus = 4; duration = 2000d; price = 47.14 USD }',
+        'checkpoint { every = 30min; to = "s3://lab/long"; may_lose = 1h }',
         "lot box { package = year; starts = 2026-12-01 09:00 }",
         'run control { script = "train.py"; params = { lr = 1e-3, rank = 8 }; metrics = [loss, eval.accuracy] }',
     ]
     count = max(1, (lines - len(head) - 3) // 2)
     runs = [f"run v{i} {{ variant_of = control; change = {{ lr = {i + 2}e-5 }} }}" for i in range(count)]
     windows = [
-        f"  window w{i} {{ kind = train; on = box[{i % 4}]; takes = 2h; run = v{i}" + (f"; after = w{i - 4} }}" if i >= 4 else " }")
+        f"  window w{i} {{ kind = train; on = box[{i % 4}]; takes = 2h; run = v{i}"
+        + (f"; after = w{i - 4} }}" if i >= 4 else " }")
         for i in range(count)
     ]
-    return "\n".join([*head, *runs, "tier essential {", *windows, "}"]) + "\n"
+    names = ", ".join(["control", *(f"v{i}" for i in range(count))])
+    results = f'deliverable scores {{ of = [{names}]; path = "scores.csv"; accept = rows > 0 }}'
+    return "\n".join([*head, results, *runs, "tier essential {", *windows, "}"]) + "\n"
 
 
 @define
@@ -67,14 +71,18 @@ class Wire:
         """Read until a notification of that method, or the answer to that request."""
         while True:
             message = self.receive()
-            if (method is not None and message.get("method") == method) or (number is not None and message.get("id") == number):
+            if (method is not None and message.get("method") == method) or (
+                number is not None and message.get("id") == number
+            ):
                 return message
 
 
 def started() -> Wire:
     """A server that was greeted."""
     command = [sys.executable, "-m", "campc", "lsp"]
-    process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
     wire = Wire(process)
     wire.wait(number=wire.send("initialize", {"processId": None, "rootUri": None, "capabilities": {}}, answered=True))
     wire.send("initialized", {})
@@ -94,12 +102,18 @@ def measure(lines: int) -> tuple[list[float], list[float]]:
         at = {"line": row, "character": 2}
         edit = {"range": {"start": at, "end": at}, "text": " "}
         began = time.perf_counter()
-        wire.send("textDocument/didChange", {"textDocument": {"uri": URI, "version": stroke + 2}, "contentChanges": [edit]})
+        wire.send(
+            "textDocument/didChange", {"textDocument": {"uri": URI, "version": stroke + 2}, "contentChanges": [edit]}
+        )
         wire.wait(method="textDocument/publishDiagnostics")
         diagnostics.append(time.perf_counter() - began)
         began = time.perf_counter()
         place = {"line": row, "character": text.split("\n")[row].index("kind") + stroke + 1}
-        wire.wait(number=wire.send("textDocument/completion", {"textDocument": {"uri": URI}, "position": place}, answered=True))
+        wire.wait(
+            number=wire.send(
+                "textDocument/completion", {"textDocument": {"uri": URI}, "position": place}, answered=True
+            )
+        )
         completions.append(time.perf_counter() - began)
     wire.process.kill()
     wire.process.wait()

@@ -11,6 +11,7 @@ from attrs import evolve, frozen
 from campc.checks.allow import Allowed, apply_allowances
 from campc.checks.run import check_plan
 from campc.checks.there import is_there
+from campc.collecting import uncollected
 from campc.diagnostic import Diagnostic
 from campc.resolve.resolve import resolve
 from campc.schedule.make import make_plan
@@ -51,6 +52,11 @@ def compile_source(
     source: Source, *, read: Read = read_source, exists: Exists | None = is_there, catalog: bool = False
 ) -> Compiled:
     """Compile a text. ``catalog``: it may be a file that others use, and needs no campaign."""
+    with uncollected():
+        return _compile(source, read, exists, catalog)
+
+
+def _compile(source: Source, read: Read, exists: Exists | None, catalog: bool) -> Compiled:
     file, syntax = parse(source)
     resolved = resolve(file, partial(_load, read), catalog=catalog)
     plan = evolve(make_plan(resolved.spec), exists=exists)
