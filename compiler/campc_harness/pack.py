@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import gzip
 import importlib.metadata
+import importlib.util
 import os
 import platform
 import shutil
@@ -50,7 +53,8 @@ def pack(bundle: Bundle) -> Packed:
             remark = _take(source, fresh / name, redactor, tail=name.startswith("logs/"))
             if remark:
                 remarks.append(f"{name}: {remark}")
-        write_json(fresh / "environment.json", environment())
+        bases = {run.name: run.base for run in bundle.plan.runs if run.base}
+        write_json(fresh / "environment.json", {**environment(), "bases": bases})
         (fresh / "RELOAD.md").write_text(reload_notes(bundle), encoding="utf-8")
         names = sorted(path.relative_to(fresh).as_posix() for path in fresh.rglob("*") if path.is_file())
         files = [
@@ -69,7 +73,7 @@ def pack(bundle: Bundle) -> Packed:
 
 
 def environment() -> dict[str, object]:
-    """Interpreter, packages, torch, CUDA and GPUs of this machine."""
+    """Interpreter, packages, torch with what it was built for, GPUs, their driver and the CUDA that it runs, of this machine."""
     packages = sorted(
         {f"{item.metadata['Name']}=={item.version}" for item in importlib.metadata.distributions() if item.metadata}
     )
@@ -81,10 +85,28 @@ def environment() -> dict[str, object]:
         "machine": platform.machine(),
         "cpus": os.cpu_count(),
         "packages": packages,
+        "torch": _torch(),
         "gpus": [{"name": item.name, "memory_bytes": item.memory_bytes} for item in found],
         "driver": gpu.driver(),
         "cuda": gpu.cuda(),
     }
+
+
+def _torch() -> dict[str, str]:
+    """Version, revision, and the CUDA or HIP that the installed torch was built for, without importing it."""
+    with contextlib.suppress(ImportError, OSError, ValueError, SyntaxError):
+        found = importlib.util.find_spec("torch")
+        if found is not None and found.origin:
+            said = {}
+            for node in ast.parse((Path(found.origin).parent / "version.py").read_text(encoding="utf-8")).body:
+                target = node.target if isinstance(node, ast.AnnAssign) else None
+                if isinstance(node, ast.Assign):
+                    target = node.targets[0] if isinstance(node.targets[0], ast.Name) else None
+                value = getattr(node, "value", None)
+                if isinstance(target, ast.Name) and isinstance(value, ast.Constant) and isinstance(value.value, str):
+                    said[target.id.strip("_")] = value.value
+            return said
+    return {}
 
 
 def reload_notes(bundle: Bundle) -> str:

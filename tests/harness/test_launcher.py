@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import platform
 from pathlib import Path
+
+import torch
 
 from tests.harness.bundles import Bundle, campaign, executes, run, window
 
@@ -28,6 +31,18 @@ def test_a_whole_campaign_ends_with_its_package_at_home(tmp_path: Path) -> None:
     assert (bundle.root / "runs/control-0badcafe/pilot/outputs/predictions.csv").exists()
     assert (bundle.root / "home/box/package.tar.gz").exists()
     assert not bundle.processes()
+
+
+def test_the_package_says_what_its_results_were_made_with(tmp_path: Path) -> None:
+    control = run("control", base="org/base@1a2b3c4")
+    bundle = Bundle(tmp_path, campaign(runs=[control, run("other")], windows=[executes("control", "train", control)]))
+    bundle.launch("pack", check=0)
+    said = json.loads((tmp_path / "package/environment.json").read_text())
+    assert said["torch"]["version"] == torch.__version__ and said["torch"].get("cuda") == torch.version.cuda
+    assert said["torch"]["git_version"] == torch.version.git_version
+    assert any(line.startswith("torch==") for line in said["packages"])
+    assert said["python"] == platform.python_version() and {"driver", "cuda", "gpus"} <= set(said)
+    assert said["bases"] == {"control": "org/base@1a2b3c4"}
 
 
 def chain(*windows: dict[str, object], **sections: object) -> dict[str, object]:
