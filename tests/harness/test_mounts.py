@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from campc_harness.preflight import preflight
 from campc_harness.storage import LocalStorage
 from tests.harness import bundles
 from tests.harness.attempts import Bundle
+from tests.harness.objects import RCLONE
 
 Make = Callable[..., Bundle]
 pytestmark = pytest.mark.timeout(400)
@@ -91,6 +94,42 @@ def test_what_a_network_mount_lost_is_found_before_the_commit(
     assert place.committed() == []
     place.write(1, "data", lambda put: put(memoryview(b"a" * 1000)))
     assert place.commit(1, b"{}", []) == "step-000000001"
+
+
+@pytest.fixture
+def fuse(tmp_path: Path) -> Iterator[Path]:
+    """A folder that is really mounted through FUSE, over another one."""
+    if not (RCLONE and shutil.which("fusermount3") and os.access("/dev/fuse", os.W_OK)):
+        pytest.skip("needs rclone, fusermount3 and /dev/fuse")
+    behind, mount = tmp_path / "behind", tmp_path / "mount"
+    behind.mkdir()
+    mount.mkdir()
+    command = [RCLONE, "mount", str(behind), str(mount), "--vfs-cache-mode", "writes", "--config", "/dev/null"]
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        end = time.monotonic() + 20
+        while not file_system(mount).startswith("fuse"):
+            if server.poll() is not None or time.monotonic() > end:
+                pytest.skip("a FUSE mount can't be made here")
+            time.sleep(0.05)
+        yield mount
+    finally:
+        subprocess.run(["fusermount3", "-uz", str(mount)], check=False, capture_output=True)
+        server.terminate()
+        server.wait(20)
+
+
+def test_killed_and_resumed_on_a_fuse_mount(bundle: Make, fuse: Path) -> None:
+    assert file_system(fuse / "run") == "fuse.rclone" and survives(str(fuse))
+    twin, one = bundle(params={"steps": 20}, name="twin"), bundle(params={"steps": 20})
+    twin.complete()
+    attempt = one.start(PAUSE="0.1", CAMPC_CHECKPOINTS=fuse / "run")
+    attempt.until_event("checkpoint", 1)
+    attempt.kill()
+    attempt.wait()
+    last = one.complete(CAMPC_CHECKPOINTS=fuse / "run")
+    assert last.events("resume")[0]["step"] > 0 and not last.events("quarantine")
+    assert (one.outputs / "digest.txt").read_text() == (twin.outputs / "digest.txt").read_text()
 
 
 def age_rule(seconds: float) -> dict[str, object]:
