@@ -124,16 +124,22 @@ def _place(span: Span, text: str, primary: bool, severity: str, width: int, styl
 
 
 def _expand(text: str) -> str:
+    if text.isprintable():
+        return text
     return "".join(" " * _TAB if c == "\t" else c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def _columns(text: str) -> int:
     """How many columns of a terminal a text takes."""
+    if text.isascii():
+        return len(text)
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def printable(text: str) -> str:
     """A text without anything that a terminal would act on."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else " " if c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
