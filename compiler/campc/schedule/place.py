@@ -259,7 +259,7 @@ def critical(placed: Mapping[str, Placed]) -> set[str]:
     return found
 
 
-MOST_CONFLICTS = 16
+MOST_CONFLICTS = 8
 """How many windows that it conflicts with are recorded of one window on one GPU."""
 
 
