@@ -10,13 +10,13 @@ from campc.diagnostic import Diagnostic
 from campc.source import Span
 
 
-def dumped(value: Any) -> str:
-    """A value as indented JSON; all of it as ASCII where it holds bytes of a file's name that are no UTF-8."""
-    text = json.dumps(value, ensure_ascii=False, indent=1)
+def dumped(value: Any, *, indent: int | None = 1) -> str:
+    """A value as JSON, indented unless ``indent`` is None; all of it as ASCII where it holds bytes of a file's name that are no UTF-8."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
     try:
         text.encode()
     except UnicodeEncodeError:
-        text = json.dumps(value, indent=1)
+        text = json.dumps(value, indent=indent)
     return text + "\n"
 
 
@@ -51,14 +51,10 @@ def entry(diagnostic: Diagnostic) -> dict[str, Any]:
 def render_json(diagnostics: Sequence[Diagnostic], files: int) -> str:
     """All diagnostics, with counts."""
     errors = sum(d.severity == "error" for d in diagnostics)
-    report = {
-        "version": 1,
-        "files": files,
-        "errors": errors,
-        "warnings": len(diagnostics) - errors,
-        "diagnostics": [entry(d) for d in diagnostics],
-    }
-    return dumped(report)
+    head = {"version": 1, "files": files, "errors": errors, "warnings": len(diagnostics) - errors}
+    # One diagnostic a line: readable, and json's quick encoder does not indent.
+    lines = ",\n".join(dumped(entry(d), indent=None).rstrip("\n") for d in diagnostics)
+    return f'{json.dumps(head)[:-1]}, "diagnostics": [\n{lines}\n]}}\n'
 
 
 def render_failure(message: str) -> str:
