@@ -97,6 +97,13 @@ class Span:
         """What stands there."""
         return self.source.text[self.start : self.end]
 
+    @property
+    def first_line(self) -> Span:
+        """The part that lies on its first line."""
+        if self.line == self.end_line:
+            return self
+        return self.source.span(self.start, self.start + len(self.source.line(self.line)) - self.column + 1)
+
     def to(self, other: Span) -> Span:
         """From the start of this place to the end of another in the same source."""
         return Span(self.source, self.start, other.end)

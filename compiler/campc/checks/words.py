@@ -40,10 +40,7 @@ def listed(words: Sequence[str]) -> str:
 
 def head(span: Span) -> Span:
     """The first line of a place."""
-    if span.line == span.end_line:
-        return span
-    line = span.source.line(span.line)
-    return span.source.span(span.start, span.start + len(line) - span.column + 1)
+    return span.first_line
 
 
 def plural(count: int, word: str) -> str:

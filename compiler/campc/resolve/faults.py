@@ -10,7 +10,7 @@ from attrs import field, frozen
 
 from campc.diagnostic import Diagnostic, Edit, Fix, Note
 from campc.source import Span
-from campc.syntax.suggest import closest
+from campc.values.suggest import closest
 
 
 @frozen
@@ -35,7 +35,7 @@ class Faults:
         notes = tuple(related)
         if line_of is not None and line_of.source == at.source and at.line != line_of.line:
             notes = (Note(at, "here"), *notes)
-            at = first_line(line_of)
+            at = line_of.first_line
         self.found.append(Diagnostic(code, at, message, notes, help, fix))
 
 
@@ -63,14 +63,6 @@ class Fault(Exception):
         self.message = message
         self.help = help
         self.fix = fix
-
-
-def first_line(span: Span) -> Span:
-    """The part of a place that lies on its first line."""
-    if span.line == span.end_line:
-        return span
-    line_end = span.start + len(span.source.line(span.line)) - span.column + 1
-    return span.source.span(span.start, line_end)
 
 
 def replace(at: Span, text: str, message: str | None = None) -> Fix:

@@ -9,7 +9,7 @@ from pathlib import Path
 from attrs import define, field
 
 from campc.diagnostic import Diagnostic, Note
-from campc.resolve.faults import Faults, did_you_mean, first_line
+from campc.resolve.faults import Faults, did_you_mean
 from campc.source import Source
 from campc.syntax import tree
 
@@ -137,7 +137,7 @@ class _Gatherer:
                 "C210",
                 use.at,
                 f'"{text}" holds {kinds}, and a used file may hold only package, corpus and let',
-                related=[Note(first_line(item.at), "this may not be used") for item in refused[:3]],
+                related=[Note(item.at.first_line, "this may not be used") for item in refused[:3]],
                 help="move it into the root file",
             )
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from campc.resolve.faults import Faults, did_you_mean, first_line
+from campc.resolve.faults import Faults, did_you_mean
 from campc.resolve.graph import circle, cycles, parents_first
 from campc.schema import Checkpoint, Node, Run
 
@@ -34,7 +34,7 @@ def report_cycles(
                 else f"{text}: `{attribute}` goes round in a circle"
             )
         place = first.place(attribute)
-        at = place if place.line == first.head.line else first_line(first.head)
+        at = place if place.line == first.head.line else first.head.first_line
         faults.report("C209", at, message, help=f"take `{attribute}` away from one of them")
     return members
 

@@ -13,7 +13,7 @@ from campc.schema.node import Node
 from campc.schema.spec import Spec
 from campc.schema.work import Run
 from campc.source import Span
-from campc.syntax.suggest import closest
+from campc.values.suggest import closest
 
 
 @rule("C510")
