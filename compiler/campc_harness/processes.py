@@ -58,10 +58,20 @@ def spawn(
 def send(process: subprocess.Popen[bytes], number: int, *, group: bool = False) -> None:
     """Send a signal to a process, or to its whole group; one that has ended already is passed over."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        if group:
+        runs = process.poll() is None
+        if group and (runs or _leaderless(process.pid)):
             os.killpg(process.pid, number)
-        elif process.poll() is None:
+        elif runs:
             os.kill(process.pid, number)
+
+
+def _leaderless(group: int) -> bool:
+    """Whether no process has the number of an ended group leader: then the system hasn't given it to a stranger."""
+    try:
+        os.kill(group, 0)
+    except ProcessLookupError:
+        return True
+    return False
 
 
 def carrying(environment: Mapping[str, str]) -> Iterator[int]:

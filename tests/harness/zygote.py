@@ -28,14 +28,10 @@ WARNINGS = ("error", "ignore:This DataLoader will create")
 class Forked:
     """A forked process, with the parts of `subprocess.Popen` that tests use."""
 
-    def __init__(self, zygote: Zygote, pid: int) -> None:
-        self._zygote = zygote
+    def __init__(self, pid: int) -> None:
         self.pid = pid
-
-    @property
-    def returncode(self) -> int | None:
-        """Exit code, or minus the signal, or None while it runs."""
-        return self._zygote.codes.get(self.pid)
+        # Exit code, or minus the signal, or None while it runs.
+        self.returncode: int | None = None
 
     def poll(self) -> int | None:
         """The same."""
@@ -67,8 +63,9 @@ class Zygote:
     def __init__(self, *modules: str, warnings: tuple[str, ...] = WARNINGS) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket = ours
-        self.codes: dict[int, int] = {}
-        self._answers: list[int] = []
+        # Only those that run: the system gives the number of one that has ended to another.
+        self._running: dict[int, Forked] = {}
+        self._answers: list[Forked] = []
         self._answered = threading.Condition()
         environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'compiler'}:{ROOT}", "OMP_NUM_THREADS": "1"}
         options = [part for warning in warnings for part in ("-W", warning)]
@@ -99,7 +96,7 @@ class Zygote:
             while not self._answers:
                 if not self._answered.wait(60):
                     raise AssertionError("the zygote doesn't answer")
-            return Forked(self, self._answers.pop())
+            return self._answers.pop()
 
     def close(self) -> None:
         """End it."""
@@ -113,10 +110,11 @@ class Zygote:
             answer: dict[str, Any] = json.loads(message)
             with self._answered:
                 if "started" in answer:
-                    self._answers.append(answer["started"])
+                    forked = self._running[answer["started"]] = Forked(answer["started"])
+                    self._answers.append(forked)
                     self._answered.notify_all()
                 else:
-                    self.codes[answer["ended"]] = answer["code"]
+                    self._running.pop(answer["ended"]).returncode = answer["code"]
 
 
 def serve(link: socket.socket) -> tuple[str, list[str]] | None:
