@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import signal
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -35,6 +37,11 @@ def billed(**sections: Any) -> dict[str, Any]:
     )
 
 
+def spent(bundle: Bundle) -> Decimal:
+    """What the launcher last saw to be spent."""
+    return Decimal(json.loads((bundle.root / "state/box/live.json").read_text())["facts"]["spend"]["amount"])
+
+
 def test_a_stop_on_what_is_spent(tmp_path: Path) -> None:
     rule = {
         "name": "too_dear",
@@ -55,7 +62,7 @@ def test_a_stop_on_what_is_spent(tmp_path: Path) -> None:
 
 
 def test_a_budget_ends_a_lot_that_is_billed_by_time(tmp_path: Path) -> None:
-    budget = {"limit": {"amount": "8.00", "currency": "USD"}, "alert": {"amount": "2.00", "currency": "USD"}}
+    budget = {"limit": {"amount": "12.00", "currency": "USD"}, "alert": {"amount": "2.00", "currency": "USD"}}
     bundle = Bundle(tmp_path, billed(budget=budget), CAMPC_MARGIN_S="0.5")
     bundle.foreground(check=77)
     assert bundle.records("deadline")
@@ -75,10 +82,13 @@ def test_a_watch_warns_once_while_it_holds(tmp_path: Path) -> None:
         "runs": [],
         "because": None,
     }
-    plan = billed(watches=[rule])
-    plan["runs"][0]["steps"] = 140
-    bundle = Bundle(tmp_path, plan)
-    bundle.foreground()
+    bundle = Bundle(tmp_path, billed(watches=[rule]))
+    launch = bundle.start()
+    bundle.until(lambda: bundle.records("watch"))
+    before = spent(bundle)
+    bundle.until(lambda: spent(bundle) > before + 4)  # it has looked again, twice
+    launch.send_signal(signal.SIGTERM)
+    assert launch.wait(60) == 75
     assert [record["name"] for record in bundle.records("watch")] == ["dear"]
 
 
