@@ -223,6 +223,37 @@ async def test_code_actions(client: LanguageClient, tmp_path: Path) -> None:
 
 
 @pytest.mark.asyncio
+async def test_all_fixes_at_once(client: LanguageClient, tmp_path: Path) -> None:
+    """On saving, the editor asks for the one kind; what it gets mends each fault that has a fix, and nothing else."""
+    broken = SPEC.replace("starts =", "start =").replace("conclude", "conclud")
+    uri = await opened(client, tmp_path, broken)
+
+    async def asked(*only: str) -> list[lsp.CodeAction]:
+        context = lsp.CodeActionContext([], only=list(only) or None)
+        place = lsp.Range(lsp.Position(0, 0), lsp.Position(0, 0))
+        found = await client.text_document_code_action_async(
+            lsp.CodeActionParams(lsp.TextDocumentIdentifier(uri), place, context)
+        )
+        return [action for action in found if isinstance(action, lsp.CodeAction)]
+
+    for only in ("source.fixAll.campc", lsp.CodeActionKind.SourceFixAll, lsp.CodeActionKind.Source):
+        [action] = await asked(only)
+        assert action.title == "Fix all 3 faults that have a certain fix" and action.kind == "source.fixAll.campc"
+    assert not await asked("source.fixAll.ruff") and not await asked(lsp.CodeActionKind.SourceOrganizeImports)
+    assert [a.title for a in await asked()][-1:] == [action.title] and len(await asked("")) == len(await asked())
+    assert {d.code for d in action.diagnostics or ()} == {"C202"} and action.edit is not None
+    assert list(action.edit.changes or ()) == [uri]
+    mended = applied(broken, list((action.edit.changes or {})[uri]))
+    assert mended == SPEC.replace("decison", "decision")
+    whole = lsp.TextDocumentContentChangeWholeDocument(mended)
+    client.text_document_did_change(
+        lsp.DidChangeTextDocumentParams(lsp.VersionedTextDocumentIdentifier(2, uri), [whole])
+    )
+    await client.wait_for_notification(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+    assert "C202" not in codes(client, uri) and not await asked("source.fixAll")
+
+
+@pytest.mark.asyncio
 async def test_inlay_hints(client: LanguageClient, tmp_path: Path) -> None:
     uri = await opened(client, tmp_path)
     whole = lsp.Range(lsp.Position(0, 0), lsp.Position(50, 0))

@@ -6,7 +6,7 @@ import difflib
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from campc.diagnostic import Diagnostic, Edit
@@ -18,18 +18,7 @@ def apply_fixes(diagnostics: Sequence[Diagnostic], *, diff: bool) -> list[Diagno
 
     Of fixes that overlap, the first is taken; a second run takes the next.
     """
-    edits: dict[Source, list[Edit]] = {}
-    fixed: set[Diagnostic] = set()
-    for diagnostic in diagnostics:
-        if diagnostic.fix is None or any(edit.at.source.path is None for edit in diagnostic.fix.edits):
-            continue
-        taken = [
-            other for edit in diagnostic.fix.edits for other in edits.get(edit.at.source, ()) if _overlap(edit, other)
-        ]
-        if not taken:
-            for edit in diagnostic.fix.edits:
-                edits.setdefault(edit.at.source, []).append(edit)
-            fixed.add(diagnostic)
+    edits, fixed = chosen([d for d in diagnostics if d.fix is not None and all(e.at.source.path for e in d.fix.edits)])
     for source, wanted in edits.items():
         text = edited(source.text, wanted)
         if diff:
@@ -40,6 +29,19 @@ def apply_fixes(diagnostics: Sequence[Diagnostic], *, diff: bool) -> list[Diagno
         return list(diagnostics)
     sys.stderr.write(f"fixed {len(fixed)} fault{'s' if len(fixed) > 1 else ''}\n")
     return [d for d in diagnostics if d not in fixed]
+
+
+def chosen(diagnostics: Iterable[Diagnostic]) -> tuple[dict[Source, list[Edit]], set[Diagnostic]]:
+    """The edits, by file, of fixes that can be made at once, and the faults that they mend: of fixes that overlap, the first."""
+    edits: dict[Source, list[Edit]] = {}
+    fixed: set[Diagnostic] = set()
+    for diagnostic in diagnostics:
+        wanted = diagnostic.fix.edits if diagnostic.fix is not None else ()
+        if wanted and not any(_overlap(e, other) for e in wanted for other in edits.get(e.at.source, ())):
+            for edit in wanted:
+                edits.setdefault(edit.at.source, []).append(edit)
+            fixed.add(diagnostic)
+    return edits, fixed
 
 
 def _overlap(one: Edit, other: Edit) -> bool:

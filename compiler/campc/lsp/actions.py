@@ -1,4 +1,4 @@
-"""Code actions: every certain fix, allowing a warning in place, dropping a window to a lower tier."""
+"""Code actions: every certain fix, singly or all at once, allowing a warning in place, dropping a window to a lower tier."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from lsprotocol import types as lsp
 
+from campc.commands.fix import chosen
 from campc.diagnostic import Diagnostic
 from campc.lsp.convert import Converter
 from campc.lsp.documents import uri_of
@@ -13,6 +14,7 @@ from campc.pipeline import Compiled
 from campc.schema import TIERS
 from campc.source import Span
 
+FIX_ALL = f"{lsp.CodeActionKind.SourceFixAll.value}.campc"
 _SCHEDULE = ("C302", "C307", "C308")
 
 
@@ -40,6 +42,12 @@ def actions(compiled: Compiled, uri: str, wanted: lsp.Range, convert: Converter)
         if diagnostic.code in _SCHEDULE:
             yield from _drops(compiled, diagnostic, uri, shown, convert)
     yield from _lower(compiled, uri, wanted, convert)
+    yield from _fix_all(compiled, uri, convert)
+
+
+def of_kind(kind: str, wanted: str) -> bool:
+    """Whether a kind of action is one that was asked for, or lies below it: ``source.fixAll.campc`` below ``source``."""
+    return not wanted or (kind + ".").startswith(wanted + ".")
 
 
 def as_diagnostic(diagnostic: Diagnostic, convert: Converter) -> lsp.Diagnostic:
@@ -60,6 +68,24 @@ def as_diagnostic(diagnostic: Diagnostic, convert: Converter) -> lsp.Diagnostic:
         tags=[lsp.DiagnosticTag.Unnecessary] if unused else None,
         related_information=related or None,
     )
+
+
+def _fix_all(compiled: Compiled, uri: str, convert: Converter) -> Iterator[lsp.CodeAction]:
+    """Every certain fix of the file at once, wherever the cursor is; fixes that reach into other files are left to be made singly."""
+    here = [
+        d
+        for d in compiled.diagnostics
+        if d.fix is not None and all(s == compiled.source for s in (d.at.source, *(e.at.source for e in d.fix.edits)))
+    ]
+    edits, fixed = chosen(here)
+    if fixed:
+        count = f"all {len(fixed)} faults that have" if len(fixed) > 1 else "the one fault that has"
+        yield lsp.CodeAction(
+            f"Fix {count} a certain fix",
+            FIX_ALL,
+            [as_diagnostic(d, convert) for d in here if d in fixed],
+            edit=lsp.WorkspaceEdit({uri: [lsp.TextEdit(convert.range(e.at), e.text) for e in edits[compiled.source]]}),
+        )
 
 
 def _path_uri(span: Span) -> str:

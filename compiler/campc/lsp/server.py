@@ -13,7 +13,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
 import campc
-from campc.lsp.actions import actions, as_diagnostic
+from campc.lsp.actions import FIX_ALL, actions, as_diagnostic, of_kind
 from campc.lsp.completion import complete
 from campc.lsp.context import context
 from campc.lsp.convert import Converter
@@ -185,7 +185,7 @@ def _diagnose(server: Server) -> None:
 
     @server.feature(
         lsp.TEXT_DOCUMENT_CODE_ACTION,
-        lsp.CodeActionOptions([lsp.CodeActionKind.QuickFix, lsp.CodeActionKind.RefactorRewrite]),
+        lsp.CodeActionOptions([lsp.CodeActionKind.QuickFix, lsp.CodeActionKind.RefactorRewrite, FIX_ALL]),
     )
     def code_actions(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
         uri = params.text_document.uri
@@ -194,7 +194,7 @@ def _diagnose(server: Server) -> None:
             return []
         only = params.context.only
         found = actions(compiled, uri, params.range, server.convert)
-        return [a for a in found if not only or any((a.kind or "").startswith(kind) for kind in only)]
+        return [a for a in found if not only or any(of_kind(a.kind or "", kind) for kind in only)]
 
 
 def _assist(server: Server) -> None:
