@@ -303,12 +303,13 @@ class Bundle:
         raise AssertionError(f"not within {patience} s:\n{self.logs()}\n" + "\n".join(map(str, self.records())))
 
     def processes(self) -> list[int]:
-        """Every process of an attempt of this bundle."""
-        mark = f"CAMPC_OWNER={self.root}/state/box".encode()
+        """Every process of an attempt of this bundle, on whichever node."""
+        mark = f"CAMPC_OWNER={self.root}/state/box"
+        marks = {f"{mark}{node}".encode() for node in ("", "/node-1")}
         found = []
         for entry in Path("/proc").glob("[0-9]*"):
             try:
-                if mark in (entry / "environ").read_bytes().split(b"\0"):
+                if not marks.isdisjoint((entry / "environ").read_bytes().split(b"\0")):
                     found.append(int(entry.name))
             except OSError:
                 continue
