@@ -19,6 +19,7 @@ from campc_harness.redact import Redactor
 OWNER = "CAMPC_OWNER"
 LIVE_FILE = "live.json"
 STOP_FILE = "stop.json"
+CREW_FILE = "crew.token"
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import torch
 
 from campc_harness import manifest as manifests
 from campc_harness.context import Context
-from campc_harness.errors import NoRoom, Superseded
+from campc_harness.errors import Misconfigured, NoRoom, Superseded
 from campc_harness.manifest import FileFacts, Manifest
 from campc_harness.memory import Buffers
 from campc_harness.mounts import survives
@@ -29,6 +29,9 @@ from campc_harness.storage import Storage
 
 # Trying again doesn't help against these.
 REFUSED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG})
+
+# A network disk may remember for a while that something wasn't there.
+_SEEN_S = 60.0
 
 
 class Checkpoints:
@@ -61,10 +64,26 @@ class Checkpoints:
         self.write_s = 0.0
 
     def claim(self) -> None:
-        """Claim the run for this attempt; older ones can commit nothing from here on."""
+        """Claim the run for this attempt; older ones can commit nothing from here on.
+
+        Raises:
+            Misconfigured: the ranks, on several machines, see different places.
+        """
         number = self._ranks.from_first(self._claim() if self._ranks.rank == 0 else 0)
+        apart = self._ranks.rank != 0 and not _poll(lambda: self._sees(number) or None, _SEEN_S)
+        if self._ranks.any(apart):
+            raise Misconfigured(
+                f"what rank 0 writes to {self._context.checkpoints} can't be seen by every other rank, so no checkpoint "
+                "could be whole: let `to` be a folder on a disk that all machines of the lot share, or a URL"
+            )
         if self._ranks.rank != 0:
             self.storage.join(number)
+
+    def _sees(self, claim: int) -> bool:
+        try:
+            return self.storage.sees(claim)
+        except OSError:  # looked again after a pause
+            return False
 
     def _claim(self) -> int:
         return int(self._patiently(self.storage.claim, "the place of the checkpoints"))

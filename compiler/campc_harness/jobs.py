@@ -8,8 +8,9 @@ import socket
 from collections.abc import Sequence
 from pathlib import Path
 
+from campc_harness.agenda import runs_script
 from campc_harness.bundle import Bundle, python, setting
-from campc_harness.crew import Cluster, cluster
+from campc_harness.crew import cluster
 from campc_harness.plan import Identity, RunPlan, Window
 from campc_harness.supervisor import Job
 
@@ -41,10 +42,10 @@ def run_job(
     checkpoints: str | None = None,
     log: Path | None = None,
     folder: Path | None = None,
-    port: int | None = None,
+    master: tuple[str, int] | None = None,
     corpus: Path | None = None,
 ) -> Job:
-    """An attempt of a run.
+    """An attempt of a run: this node's share of it.
 
     Args:
         deadline: Unix time at which it must have flushed and left, or None.
@@ -52,11 +53,11 @@ def run_job(
         mode, phase: see the environment variables of the same names.
         outputs, checkpoints, log, folder: instead of the window's own (a rehearsal has its own).
         corpus: what a rehearsal reads instead of the run's corpus or its sample.
-        port: where rank 0 listens for the others; a free one where it is None.
+        master: where rank 0 listens for the others; a free port of this machine where it is None.
     """
     # A rehearsal is one machine's affair: it has that machine's share of the ranks.
-    place = cluster() if mode == "run" and spans_nodes(bundle, window) else Cluster()
-    ranks = rehearsal_ranks(bundle, run) if mode == "rehearse" else max(1, run.ranks // place.nodes)
+    of = shares(bundle, window) if mode == "run" else {0: rehearsal_ranks(bundle, window)}
+    node = cluster().rank if mode == "run" else 0
     final = bundle.outputs(identity.id, window)
     environment = {
         **bundle.environment(),
@@ -73,7 +74,7 @@ def run_job(
         "CAMPC_CORPUS": "" if corpus is None else str(corpus),
         "CAMPC_SKIP_CHECKPOINTS": ",".join(map(str, skip)),
     }
-    visible = _visible(bundle, window, place)
+    visible = _visible(bundle, window, node if mode == "run" else None)
     if visible is not None:
         environment["CUDA_VISIBLE_DEVICES"] = visible
     if run.ranks > 1:
@@ -87,26 +88,52 @@ def run_job(
         env=environment,
         log=log or bundle.log(window.name, attempt),
         folder=folder or bundle.attempt_folder(window.name, attempt),
-        ranks=ranks,
-        first_rank=place.rank * ranks,
-        world=ranks * place.nodes,
+        ranks=of[node],
+        first_rank=sum(ranks for other, ranks in of.items() if other < node),
+        world=sum(of.values()),
+        nodes=len(of),
+        node=list(of).index(node),
         torchrun=os.environ.get("CAMPC_LAUNCHER") == "torchrun" and mode == "run" and not run.script.endswith(".sh"),
-        master=(place.address, port or _free_port()),
+        master=master or ("127.0.0.1", _free_port()),
         hang_s=setting("CAMPC_HANG_S", 900.0),
         grace_s=grace(bundle, write_s),
     )
 
 
+def shares(bundle: Bundle, window: Window, nodes: int | None = None) -> dict[int, int]:
+    """How many processes of a window each node of its lot has, nodes without any left out.
+
+    A run's ranks are dealt by the GPUs that the window holds on each node. A command is one process, on the first of
+    these; what the launcher does itself is done on node 0.
+
+    Args:
+        nodes: how many machines take part, where it isn't said by the environment.
+    """
+    nodes, package = nodes or cluster().nodes, bundle.lot.package
+    each = max(1, package.gpus // nodes)
+    trains = runs_script(bundle.plan, window)
+    if nodes == 1 or not (trains or window.command):
+        return {0: max(1, bundle.plan.run(window.run or "").ranks) if trains else 1}
+    held = window.gpus or range(max(package.gpus, nodes))
+    counts = [sum(min(gpu // each, nodes - 1) == node for gpu in held) for node in range(nodes)]
+    if not trains:
+        return {next(node for node in range(nodes) if counts[node]): 1}
+    ranks = max(1, bundle.plan.run(window.run or "").ranks)
+    upto = [-(-ranks * sum(counts[: node + 1]) // sum(counts)) for node in range(nodes)]
+    dealt = {node: upto[node] - (upto[node - 1] if node else 0) for node in range(nodes)}
+    return {node: count for node, count in dealt.items() if count}
+
+
 def spans_nodes(bundle: Bundle, window: Window) -> bool:
-    """Whether a window holds GPUs of more than the first machine of its lot."""
+    """Whether a window holds GPUs of more than one machine of its lot."""
     package = bundle.lot.package
     each = max(1, package.gpus // max(1, package.nodes))
-    return package.nodes > 1 and (not window.gpus or any(gpu >= each for gpu in window.gpus))
+    return package.nodes > 1 and (not window.gpus or len({gpu // each for gpu in window.gpus}) > 1)
 
 
-def rehearsal_ranks(bundle: Bundle, run: RunPlan) -> int:
-    """How many ranks of a run one machine of the lot has."""
-    return max(1, run.ranks // max(1, bundle.lot.package.nodes))
+def rehearsal_ranks(bundle: Bundle, window: Window) -> int:
+    """How many ranks of a window's run one machine of the lot has, at most."""
+    return max(shares(bundle, window, bundle.lot.package.nodes).values())
 
 
 def command_job(bundle: Bundle, window: Window, run_id: str | None, attempt: int) -> Job:
@@ -119,7 +146,7 @@ def command_job(bundle: Bundle, window: Window, run_id: str | None, attempt: int
     if window.command and not run_id:
         outputs.mkdir(parents=True, exist_ok=True)
     environment = {**bundle.environment(), "CAMPC_OUTPUTS": str(outputs), "CAMPC_RUN": window.run or ""}
-    visible = _visible(bundle, window, cluster())
+    visible = _visible(bundle, window, cluster().rank)
     if visible is not None:
         environment["CUDA_VISIBLE_DEVICES"] = visible
     return Job(
@@ -155,14 +182,19 @@ def _from(bundle: Bundle, run: RunPlan, identity: Identity) -> str:
     return bundle.checkpoints(source, same[0].id, windows[0].name)
 
 
-def _visible(bundle: Bundle, window: Window, place: Cluster) -> str | None:
-    """The window's GPUs of this node, as the driver counts them; None where that needs no saying."""
+def _visible(bundle: Bundle, window: Window, node: int | None) -> str | None:
+    """The window's GPUs of a node, or as many on whichever it is, as the driver counts them; None: that needs no saying."""
     if bundle.cpu:
         return ""
     if not window.gpus:
         return None
-    each = max(1, bundle.lot.package.gpus // max(1, place.nodes))
-    local = [gpu - place.rank * each for gpu in window.gpus if place.rank * each <= gpu < (place.rank + 1) * each]
+    package, nodes = bundle.lot.package, cluster().nodes
+    if node is None:
+        each = max(1, package.gpus // max(1, package.nodes))
+        local = sorted({gpu % each for gpu in window.gpus})
+    else:
+        each = max(1, package.gpus // nodes)
+        local = [gpu - node * each for gpu in window.gpus if node * each <= gpu < (node + 1) * each]
     outer = [item for item in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if item]
     return ",".join(outer[gpu] if gpu < len(outer) else str(gpu) for gpu in local)
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from campc_harness import agenda, clock, processes
-from campc_harness.bundle import LIVE_FILE, OWNER, STOP_FILE, Bundle, read_json, write_json
+from campc_harness.bundle import CREW_FILE, LIVE_FILE, OWNER, STOP_FILE, Bundle, read_json, write_json
 from campc_harness.courier import Courier
 from campc_harness.crew import Crew, cluster
 from campc_harness.exits import DEADLINE, DONE, INTERRUPTED, MISCONFIGURED, STOPPED
@@ -72,7 +72,8 @@ class Launcher:
         self._said: set[str] = set()
         self.horizon = Horizon(bundle, lambda: self.progress)
         self._gatekeeper = Gatekeeper(bundle, self.ledger, lambda: self.progress, self._say)
-        self.crew = Crew(cluster(), self.plan.plan_hash) if cluster().nodes > 1 else None
+        several = cluster().nodes > 1
+        self.crew = Crew(cluster(), self.plan.plan_hash, bundle.state / CREW_FILE) if several else None
         self._wake = -1
         self._host = Host(
             bundle, self.ledger, self.redactor, lambda: self.progress, self._deadline, self._number, self.crew

@@ -17,11 +17,13 @@ from pathlib import Path
 
 from campc_harness import gpu
 from campc_harness.actions import homes, verify_corpus
-from campc_harness.agenda import hours
+from campc_harness.agenda import hours, runs_script
 from campc_harness.bundle import Bundle
 from campc_harness.copying import CopyError, probe
+from campc_harness.crew import cluster
+from campc_harness.jobs import spans_nodes
 from campc_harness.ledger import read
-from campc_harness.mounts import same_disk, survives
+from campc_harness.mounts import file_system, needs_reading_back, same_disk, survives
 from campc_harness.plan import RunPlan
 from campc_harness.progress import progress_of
 from campc_harness.status import project
@@ -88,6 +90,12 @@ def _changed(root: Path, manifest: Path) -> Iterator[tuple[str, str]]:
 def _gpus(bundle: Bundle) -> Iterator[Finding]:
     package = bundle.lot.package
     each = max(1, package.gpus // max(1, package.nodes))
+    if package.nodes != cluster().nodes:
+        yield Finding(
+            "warning",
+            f"the lot has {package.nodes} machines, and this launch is told of {cluster().nodes}",
+            f"on each: CAMPC_NODES={package.nodes} CAMPC_NODE_RANK=… CAMPC_MASTER_ADDR=… ./launch.sh (0 is the first one's rank)",
+        )
     if bundle.cpu:
         yield Finding("ok", "runs on CPUs, as --cpu says")
         return
@@ -166,6 +174,23 @@ def _places(bundle: Bundle) -> Iterator[Finding]:
         run.checkpoint.to for run in bundle.plan.runs if run.checkpoint and run.checkpoint.outside
     ):
         yield from _outside(bundle, place)
+    if bundle.lot.package.nodes > 1:
+        yield from _shared(bundle)
+
+
+def _shared(bundle: Bundle) -> Iterator[Finding]:
+    """Whether checkpoints that several machines write together can be in one place."""
+    wide = [window.run for window in bundle.windows if runs_script(bundle.plan, window) and spans_nodes(bundle, window)]
+    runs = [run for run in bundle.plan.runs if run.name in wide]
+    for place in dict.fromkeys(run.checkpoint.to if run.checkpoint else "checkpoints" for run in runs):
+        folder = bundle.to(place)
+        if survives(folder) and ("://" in folder or needs_reading_back(file_system(folder))):
+            continue
+        yield Finding(
+            "warning",
+            f"the ranks of several machines keep their checkpoints at {place}, which seems to be on this machine alone",
+            "let `to` be a folder on a disk that all machines of the lot share, or a URL",
+        )
 
 
 def _outside(bundle: Bundle, place: str) -> Iterator[Finding]:

@@ -143,7 +143,7 @@ class _Stage:
     ) -> None:
         self._bundle, self._run, self._window = bundle, run, window
         self._home, self._place, self._result = home, place, result
-        self._ranks = jobs.rehearsal_ranks(bundle, run)
+        self._ranks = jobs.rehearsal_ranks(bundle, window)
         self._checkpoint_at: float | None = None
         self._corpus: Path | None = None
 

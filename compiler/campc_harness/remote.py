@@ -58,6 +58,10 @@ class RemoteStorage:
             self._clear(number)
             return number
 
+    def sees(self, claim: int) -> bool:
+        with _network():
+            return max(self._claims(), default=0) >= claim
+
     def join(self, claim: int) -> None:
         self._claim = claim
 

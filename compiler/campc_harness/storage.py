@@ -32,6 +32,9 @@ class Storage(Protocol):
     def claim(self) -> int:
         """Claim the run for this attempt: a number higher than any before. Older claimants can commit no more."""
 
+    def sees(self, claim: int) -> bool:
+        """Whether a claim that rank 0 made can be seen from here, or a newer one."""
+
     def join(self, claim: int) -> None:
         """Take part in the attempt that rank 0 claimed."""
 
@@ -116,6 +119,12 @@ class LocalStorage:
         self._fence(number)
         self.join(number)
         return number
+
+    def sees(self, claim: int) -> bool:
+        try:
+            return max(self._claims(), default=0) >= claim
+        except FileNotFoundError:
+            return False
 
     def join(self, claim: int) -> None:
         self._claim = claim

@@ -38,7 +38,8 @@ class Job:
         argv: the command of each rank.
         cwd: its working folder.
         env: the environment of all ranks, complete.
-        ranks: how many processes; `first_rank` and `world` differ from 0 and `ranks` on a cluster only.
+        ranks: how many processes; `first_rank` and `world` differ from 0 and `ranks` on a cluster only, where `nodes`
+            take part and this is the one of number `node` among them.
         proof: whether done needs `exit-RANK.json` (a command needs exit code 0 only).
         log: what they print goes there.
         log_limit: bytes after which the log is begun anew; the one before is kept as `….old`.
@@ -58,6 +59,8 @@ class Job:
     ranks: int = 1
     first_rank: int = 0
     world: int = 1
+    nodes: int = 1
+    node: int = 0
     master: tuple[str, int] = ("127.0.0.1", 29500)
     gpus: tuple[str, ...] | None = None
     run_id: str | None = None

@@ -7,10 +7,11 @@ import os
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from campc_harness import agenda, jobs
+from campc_harness.abroad import PEERS_S, Abroad
 from campc_harness.bundle import Bundle, setting
 from campc_harness.crew import Crew
 from campc_harness.exits import DEADLINE, MISCONFIGURED
@@ -28,7 +29,7 @@ TRIES = 3
 _LOST = 9
 _OVERDUE = "the lot's time is over but for bringing results home"
 _LONGEST_PAUSE_S = 300.0
-_PEERS_S, _OTHERS_S = 15.0, 120.0
+_OTHERS_S = 120.0
 
 
 @dataclass(frozen=True)
@@ -67,8 +68,9 @@ class Task:
         self.identity: Identity | None = None
         self._host = host
         self._script = agenda.runs_script(host.bundle.plan, window)
-        self._crew = host.crew if self._script and jobs.spans_nodes(host.bundle, window) else None
-        self._attempt: Attempt | None = None
+        self._shares = jobs.shares(host.bundle, window)
+        self._crew = host.crew if set(self._shares) != {0} else None
+        self._attempt: Attempt | Abroad | None = None
         self._resume_at = 0.0
         self._ending: Ending | None = None
         self._others_at: float | None = None
@@ -84,7 +86,7 @@ class Task:
         return self._script
 
     @property
-    def attempt(self) -> Attempt | None:
+    def attempt(self) -> Attempt | Abroad | None:
         """The attempt that runs now."""
         return self._attempt
 
@@ -131,8 +133,8 @@ class Task:
                 return False
             return self._next()
         ending = self._attempt.poll() if self._ending is None else self._ending
-        if self._crew is not None and self._script:
-            ending = self._with_the_others(self._crew, ending)
+        if self._crew is not None and isinstance(self._attempt, Attempt):
+            ending = self._with_the_others(self._crew, self._attempt, ending)
         if ending is not None:
             self._attempt = self._ending = None
             self._ended(ending)
@@ -148,36 +150,44 @@ class Task:
         values = "  ".join(f"{name} {value:.4g}" for name, value in list(recorder.values.items())[:4])
         return f"{recorder.run_id} {recorder.phase} {recorder.step}{of}  {values}".rstrip()
 
-    def _with_the_others(self, crew: Crew, ending: Ending | None) -> Ending | None:
-        """How the attempt ended on all nodes together; None as long as some of it runs."""
-        verdict = crew.verdict()
+    def _with_the_others(self, crew: Crew, attempt: Attempt, ending: Ending | None) -> Ending | None:
+        """How an attempt ended here and on other nodes; None as long as some of it runs."""
+        who = self.window.name, attempt.job.attempt
+        verdict = crew.verdict(*who)
         now = time.monotonic()
         if ending is None:
-            if verdict is not None and verdict[0] != "done":
+            if verdict is not None and verdict.outcome != "done":
                 # The ranks here may be leaving by themselves: a stop is agreed across all of them.
                 self._others_at = self._others_at or now
-                if now - self._others_at > _PEERS_S and self._attempt is not None:
-                    self._attempt.signal(signal.SIGTERM)
+                if now - self._others_at > PEERS_S:
+                    attempt.signal(signal.SIGTERM)
             return None
-        if ending.outcome == "done" and verdict != ("done", ""):
+        if ending.outcome == "done" and (verdict is None or verdict.outcome != "done"):
             self._others_at = self._others_at or now
             if verdict is None and now - self._others_at < _OTHERS_S:
                 self._ending = ending
                 return None
-            ending = Ending("crash", 1, verdict[1] if verdict else "other nodes did not end")
-        elif ending.outcome == "crash" and verdict is not None and verdict[0] == "crash":
-            ending = Ending("crash", ending.code, f"{ending.reason}; {verdict[1]}")
+            ending = Ending("crash", 1, verdict.reason if verdict else "other nodes did not end")
+        elif ending.outcome == "crash" and verdict is not None and verdict.outcome == "crash":
+            ending = replace(ending, reason=f"{ending.reason}; {verdict.reason}")
         self._others_at = None
-        crew.end()
+        crew.end(*who)
         return ending
 
     def _next(self) -> bool:
         """Start the next attempt, of the first identifier that isn't over."""
         host, window = self._host, self.window
+        if self._crew is not None:
+            if self._crew.missing(self._shares):
+                return False
+            first = min(self._shares)
+            if first and not self._crew.shares_disk(first):
+                text = f"it has GPUs of node {first} alone, from whose own disk nothing would come home"
+                return self._end(
+                    "misconfigured", f"{text}: put the bundle on a disk that all nodes share, or use GPUs of node 0"
+                )
         if not self._script:
             return self._next_command()
-        if self._crew is not None and self._crew.missing():
-            return False
         run = host.bundle.plan.run(window.run or "")
         for identity in run.ids:
             state = host.progress().run(identity.id, window.name)
@@ -196,6 +206,11 @@ class Task:
                 outputs.rename(_free_name(outputs.with_name("outputs.lost")))
             skip = state.passed_over(anew)
             deadline = host.deadline(window)
+            master = self._elsewhere(identity.id, number, deadline=deadline, skip=skip)
+            config = {"config_sha256": identity.config_sha256, "ranks": sum(self._shares.values())}
+            if 0 not in self._shares:
+                self._abroad(identity.id, number, **config)
+                return self.outcome is not None
             job = jobs.run_job(
                 host.bundle,
                 window,
@@ -205,15 +220,30 @@ class Task:
                 deadline=deadline,
                 skip=skip,
                 write_s=run.checkpoint.write_s if run.checkpoint else None,
-                port=self._crew.training_port(number) if self._crew else None,
+                master=master,
             )
-            if self._crew is not None:
-                self._crew.begin(
-                    number, window=window.name, run_id=identity.id, deadline=deadline, skip=skip, port=job.master[1]
-                )
-            self._start(job, config_sha256=identity.config_sha256, ranks=job.world)
+            self._start(job, **config)
             return self.outcome is not None
         return self._finish_run()
+
+    def _elsewhere(self, run_id: str | None, number: int, **facts: object) -> tuple[str, int] | None:
+        """Have other nodes start their share of an attempt; where its first rank is to be found by the others, if any are."""
+        crew = self._crew
+        if crew is None:
+            return None
+        address = crew.address(min(self._shares))
+        several = len(self._shares) > 1
+        port = crew.begin(
+            self.window.name, number, self._shares, run_id=run_id, address=address if several else None, **facts
+        )
+        return address, port
+
+    def _abroad(self, run_id: str | None, number: int, **more: object) -> None:
+        """Record the start of an attempt that other nodes run alone."""
+        assert self._crew is not None
+        self._record_start(run_id, number, node=min(self._shares), **more)
+        assert self.recorder is not None
+        self._attempt = Abroad(self._crew, self.window.name, number, self.recorder.take)
 
     def _next_command(self) -> bool:
         host, window = self._host, self.window
@@ -221,22 +251,31 @@ class Task:
         for run_id in ids:
             if host.progress().run(run_id, window.name).outcome not in ("done", "stop"):
                 number = host.number(window, None)
-                self._start(jobs.command_job(host.bundle, window, run_id, number), command=True)
+                if 0 in self._shares:
+                    self._start(jobs.command_job(host.bundle, window, run_id, number), command=True)
+                else:
+                    self._elsewhere(run_id, number)
+                    self._abroad(run_id, number, command=True)
                 return self.outcome is not None
         return self._end("done", None)
 
     def _start(self, job: Job, **more: object) -> None:
         host = self._host
-        name = str(job.log.relative_to(host.bundle.root))
-        who = {"window": job.window, "run_id": job.run_id, "attempt": job.attempt}
-        host.ledger.append("start", **who, log=name, **more)
-        self.recorder = Recorder(host.ledger, job.window, job.run_id, job.attempt)
+        recorder = self._record_start(job.run_id, job.attempt, log=str(job.log.relative_to(host.bundle.root)), **more)
         try:
             if self._script:
                 Path(job.env["CAMPC_OUTPUTS"]).mkdir(parents=True, exist_ok=True)
-            self._attempt = attempt_of(job)(job, self.recorder.take, host.redactor)
+            self._attempt = attempt_of(job)(job, recorder.take, host.redactor)
         except OSError as error:
+            if self._crew is not None:
+                self._crew.end(job.window, job.attempt)
             self._ended(Ending("crash", 127, f"it can't be started: {error.strerror}"))
+
+    def _record_start(self, run_id: str | None, number: int, **more: object) -> Recorder:
+        who = {"window": self.window.name, "run_id": run_id, "attempt": number}
+        self._host.ledger.append("start", **who, **more)
+        self.recorder = Recorder(self._host.ledger, self.window.name, run_id, number)
+        return self.recorder
 
     def _refused(self, identity: Identity) -> bool:
         """Refuse an identifier that this ledger knows with another configuration."""

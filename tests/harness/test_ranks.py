@@ -125,3 +125,18 @@ def test_a_signal_in_an_evaluation_of_two_ranks_keeps_its_state(bundle: Make) ->
         record = attempt.exit()
         assert record is not None and record.step == 10
     assert one.committed() == [10]
+
+
+def test_ranks_that_see_different_places_are_told_so(bundle: Make) -> None:
+    one = bundle("impatient.py", params=STEPS)
+    port = free_port()
+    attempts = [
+        one.start(rank=rank, number=1, WORLD_SIZE=2, MASTER_PORT=port, CAMPC_CHECKPOINTS=one.root / f"place-{rank}")
+        for rank in (0, 1)
+    ]
+    for attempt in attempts:
+        assert attempt.wait() == 78, attempt.text()
+        record = attempt.exit()
+        assert (
+            record is not None and "let `to` be a folder on a disk that all machines of the lot share" in record.reason
+        )

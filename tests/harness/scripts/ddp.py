@@ -18,7 +18,7 @@ with Run.start() as run:
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
     run.track(model=model, optimizer=optimizer)
     x = torch.randn(50, 6, generator=torch.Generator().manual_seed(3))
-    for step, (batch,) in run.batches(TensorDataset(x), 4, steps=run.params["steps"]):
+    for _step, (batch,) in run.batches(TensorDataset(x), 4, steps=run.params["steps"]):
         optimizer.zero_grad()
         loss = model(batch).square().mean()
         loss.backward()
