@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import campc
 
@@ -15,10 +15,25 @@ OK, FAULTS, COULD_NOT_RUN = 0, 1, 2
 FORMATS = ("text", "concise", "json", "sarif", "github", "gitlab", "junit")
 
 
+class _Help(argparse.HelpFormatter):
+    """Asks for the width of the terminal without shutil, which brings three compressors along."""
+
+    def __init__(self, prog: str) -> None:
+        columns = os.environ.get("COLUMNS", "")
+        try:
+            width = int(columns) if columns.isdigit() else os.get_terminal_size(1).columns
+        except OSError:
+            width = 0
+        super().__init__(prog, width=(width or 80) - 2)
+
+
 class _Parser(argparse.ArgumentParser):
     """Bad arguments end with exit 2, and as JSON where JSON was asked for."""
 
     misused = COULD_NOT_RUN
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(formatter_class=_Help, **options)
 
     def error(self, message: str) -> NoReturn:
         if _wants_json(sys.argv[1:]):
@@ -77,11 +92,11 @@ def _give_output_up() -> None:
 def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
     parser = _Parser(prog="campc", description="Compiles a campaign of GPU work into a checked plan.")
     parser.add_argument("--version", action="version", version=f"campc {campc.__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, prog="campc")
+    asked = given[0] if given and given[0] in COMMANDS else None
     for name, (summary, declare) in COMMANDS.items():
-        command = commands.add_parser(name, help=summary, description=summary)
-        if not given or name in given[:1] or given[0].startswith("-"):
-            declare(command)
+        if asked in (None, name):
+            declare(commands.add_parser(name, help=summary, description=summary))
     return parser
 
 

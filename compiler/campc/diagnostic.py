@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from attrs import field, frozen
-
 from campc.codes import CODES
+from campc.records import field, frozen
 from campc.source import Span
 
 Severity = Literal["error", "warning"]

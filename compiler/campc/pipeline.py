@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
-from attrs import evolve, frozen
-
 from campc.checks.allow import Allowed, apply_allowances
 from campc.checks.run import check_plan
 from campc.checks.there import is_there
 from campc.collecting import uncollected
 from campc.diagnostic import Diagnostic
+from campc.records import evolve, frozen
 from campc.resolve.resolve import resolve
 from campc.schedule.make import make_plan
 from campc.schedule.plan import Plan

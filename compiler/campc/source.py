@@ -5,9 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from pathlib import Path
 
-from attrs import field
-
-from campc.frozen import frozen
+from campc.records import field, frozen
 
 
 @frozen

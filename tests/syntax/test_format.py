@@ -29,7 +29,7 @@ def bare(node: object) -> object:
     if type(node).__module__ == tree.__name__:
         fields = [
             name
-            for name in type(node).__slots__
+            for name in type(node).__match_args__
             if name not in ("source", "comments", "head") and not name.endswith("at") and name != "__weakref__"
         ]
         return (type(node).__name__, *(bare(getattr(node, name)) for name in fields))

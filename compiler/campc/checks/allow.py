@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from attrs import frozen
-
 from campc.checks.run import HIDES_THE_REST
 from campc.diagnostic import Diagnostic
+from campc.records import frozen
 from campc.schema.spec import Allowance, Spec
 from campc.source import Source
 

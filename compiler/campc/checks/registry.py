@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator
 
-from attrs import frozen
-
 from campc.diagnostic import Diagnostic
+from campc.records import frozen
 from campc.schedule.plan import Plan
 
 Check = Callable[[Plan], Iterator[Diagnostic]]
@@ -49,6 +47,8 @@ def rule(code: str, *, absence: bool = False) -> Callable[[Check], Rule]:
 
 def parse_page(code: str, text: str) -> Page:
     """A page from its docstring: title line, paragraphs, ``Bad:`` and ``Good:`` examples."""
+    import inspect
+
     body = inspect.cleandoc(text)
     before, _, rest = body.partition("\nBad:\n")
     bad, _, good = rest.partition("\nGood:\n")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from attrs import evolve
-
 from campc.checks.registry import Rule
 from campc.checks.rules import (
     budget,
@@ -28,6 +26,7 @@ from campc.checks.rules import (
     used,
 )
 from campc.diagnostic import Diagnostic
+from campc.records import evolve
 from campc.schedule.plan import Plan
 
 ALL_RULES: tuple[Rule, ...] = (

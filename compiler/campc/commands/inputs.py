@@ -7,9 +7,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from attrs import frozen
-
 from campc.diagnostic import Diagnostic
+from campc.records import frozen
 from campc.source import Source
 
 SUFFIX = ".campaign"

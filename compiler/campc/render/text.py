@@ -5,9 +5,8 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 
-from attrs import frozen
-
 from campc.diagnostic import Diagnostic
+from campc.records import frozen
 from campc.source import Span
 
 _TAB = 4

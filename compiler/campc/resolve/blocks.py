@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from attrs import define, field, fields
-
 from campc.diagnostic import Edit, Fix, Note
+from campc.records import define, field, fields
 from campc.resolve.decode import Decoder
 from campc.resolve.faults import Fault, Faults, did_you_mean, replace
 from campc.schema import BLOCKS, CLASSES, AttributeInfo, BlockInfo, Node

@@ -6,8 +6,7 @@ from collections.abc import Collection
 from fractions import Fraction
 from typing import Any
 
-from attrs import define, field
-
+from campc.records import define, field
 from campc.resolve.evaluate import Lets
 from campc.resolve.faults import Fault, Unclear, did_you_mean
 from campc.resolve.units import Value, combine, kind_of, magnitude

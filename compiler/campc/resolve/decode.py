@@ -7,8 +7,7 @@ from collections.abc import Collection, Mapping
 from fractions import Fraction
 from typing import Any
 
-from attrs import define, field
-
+from campc.records import define, field
 from campc.resolve import limits
 from campc.resolve.conditions import Reader
 from campc.resolve.evaluate import Lets, evaluate

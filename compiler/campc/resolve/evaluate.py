@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from attrs import define, field
-
+from campc.records import define, field
 from campc.resolve.faults import Fault, Faults, did_you_mean
 from campc.resolve.graph import circle, cycles
 from campc.resolve.units import Value, combine, kind_of

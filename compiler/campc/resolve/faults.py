@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from attrs import field, frozen
-
 from campc.diagnostic import Diagnostic, Edit, Fix, Note
+from campc.records import field, frozen
 from campc.source import Span
 from campc.values.suggest import closest
 

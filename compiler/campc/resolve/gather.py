@@ -6,9 +6,8 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from attrs import define, field
-
 from campc.diagnostic import Diagnostic, Note
+from campc.records import define, field
 from campc.resolve.faults import Faults, did_you_mean
 from campc.source import Source
 from campc.syntax import tree

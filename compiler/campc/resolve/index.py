@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from attrs import frozen
-
+from campc.records import frozen
 from campc.schema import BLOCKS, TIERS
 from campc.schema import types as t
 from campc.source import Span

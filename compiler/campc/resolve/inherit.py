@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import attrs
-
+from campc import records
 from campc.resolve.faults import Faults, did_you_mean
 from campc.resolve.graph import circle, cycles, parents_first
 from campc.schema import Checkpoint, Node, Run
@@ -44,7 +43,7 @@ def inherit(own: Mapping[str, Run], default: Checkpoint | None, faults: Faults, 
     done: dict[str, Run] = {}
     words = {
         declared.metadata["campc"][5] or declared.name: declared.name
-        for declared in attrs.fields(Run)
+        for declared in records.fields(Run)
         if "campc" in declared.metadata
     }
 
@@ -85,7 +84,7 @@ def inherit(own: Mapping[str, Run], default: Checkpoint | None, faults: Faults, 
             params = {**params, **{k: v for k, v in run.change.items() if k in params}}
         values["params"] = params
         values["broken"] = frozenset(broken)
-        done[name] = attrs.evolve(run, **values)
+        done[name] = records.evolve(run, **values)
 
     for name in parents_first(own, {n: run.variant_of if n not in circular else None for n, run in own.items()}):
         one(name)

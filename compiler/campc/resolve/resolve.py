@@ -7,10 +7,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import attrs
-from attrs import define, field, frozen
-
+from campc import records
 from campc.diagnostic import Diagnostic, Note
+from campc.records import define, field, frozen
 from campc.resolve.allowances import read_allowances
 from campc.resolve.blocks import BlockDecoder, guess_kind
 from campc.resolve.conditions import Reader
@@ -198,7 +197,7 @@ class _Resolver:
                     )
                 inner = blocks.decode(own[0], "checkpoint")
                 assert isinstance(node, Run) and isinstance(inner, Checkpoint)
-                node = attrs.evolve(node, checkpoint=inner)
+                node = records.evolve(node, checkpoint=inner)
         if kind in _GROUPS:
             self._enter(kind, node)
         elif info.once:
@@ -221,7 +220,7 @@ class _Resolver:
         known = name if name in TIERS else (did_you_mean(name, TIERS, block.kind_at)[1] or None)
         tier_name = known if isinstance(known, str) else (known.edits[0].text if known is not None else "exploratory")
         node = blocks.decode(
-            attrs.evolve(block, body=tuple(i for i in block.body if isinstance(i, tree.Attribute))), "tier"
+            records.evolve(block, body=tuple(i for i in block.body if isinstance(i, tree.Attribute))), "tier"
         )
         if name in TIERS and block.label is not None:
             self._enter("tier", node)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import attrs
-
+from campc import records
 from campc.schedule.account import price_of
 from campc.schedule.place import place
 from campc.schedule.plan import PackageRow
@@ -65,7 +64,7 @@ def _large_enough(spec: Spec, package: Package, lots: list[Lot], windows: list[W
 def _row(spec: Spec, package: Package, lots: list[Lot], terms: dict[str, Term], start: Instant | None) -> PackageRow:
     begin = min(terms[lot.name].start for lot in lots)
     chosen = [lot for lot in lots if lot.package == package.name]
-    lot = attrs.evolve(
+    lot = records.evolve(
         (chosen or lots)[0],
         package=package.name,
         keep_free=max((each.keep_free for each in lots), key=lambda d: d.seconds),
@@ -80,7 +79,7 @@ def _row(spec: Spec, package: Package, lots: list[Lot], terms: dict[str, Term], 
     names = {each.name for each in lots}
     windows = {name: _moved(window, names, lot.name) for name, window in spec.windows.items()}
     placed = place(
-        attrs.evolve(spec, windows=windows, lots={**spec.lots, lot.name: lot}),
+        records.evolve(spec, windows=windows, lots={**spec.lots, lot.name: lot}),
         {**terms, lot.name: Term(begin, end, usable)},
         start,
     )
@@ -98,4 +97,4 @@ def _moved(window: Window, from_: set[str], to: str) -> Window:
     if window.on is None or window.on.lot not in from_ or window.on.lot == to:
         return window
     starts = None if isinstance(window.starts, Offset) else window.starts
-    return attrs.evolve(window, on=GpuSet(to, window.on.low, window.on.high), starts=starts)
+    return records.evolve(window, on=GpuSet(to, window.on.low, window.on.high), starts=starts)

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from heapq import heapify, heappop, heappush
 
-from attrs import define, field
-
+from campc.records import define, field
 from campc.schedule.plan import Conflict, Gpu, Interval, Placement
 from campc.schedule.timeline import Term, seconds_from
 from campc.schema.spec import Spec

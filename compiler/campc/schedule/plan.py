@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
-from attrs import field, frozen
-
+from campc.records import field, frozen
 from campc.schema.spec import Spec
 from campc.schema.work import Window
 from campc.source import Source

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from attrs import frozen
-
+from campc.records import frozen
 from campc.schema.market import Lot, Package
 from campc.schema.spec import Spec
 from campc.values.instants import Instant

@@ -5,8 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from attrs import frozen
-
+from campc.records import frozen
 from campc.source import Span
 from campc.values.quantities import plain
 

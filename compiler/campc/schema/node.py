@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeVar, dataclass_transform
 
-import attrs
-from attrs import field, frozen
-
+from campc import records
+from campc.records import field, frozen
 from campc.schema.types import BlockInfo, attribute, attributes_of
 from campc.source import Span
 
@@ -59,7 +58,7 @@ def block(
     """Enter a class into the schema as the kind of block of that name; its docstring is the block's."""
 
     def enter(cls: type[N]) -> type[N]:
-        frozen_cls = attrs.frozen(kw_only=True, eq=False, repr=False)(cls)
+        frozen_cls = records.frozen(kw_only=True, eq=False, repr=False)(cls)
         BLOCKS[kind] = BlockInfo(
             kind, (cls.__doc__ or "").strip(), attributes_of(frozen_cls), name, inside, once, example.strip("\n")
         )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from attrs import frozen
-
+from campc.records import frozen
 from campc.schema.conditions import Condition
 from campc.schema.node import Node, block
 from campc.schema.types import (

@@ -5,8 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterator, Mapping
 
-from attrs import evolve, field, frozen
-
+from campc.records import evolve, field, frozen
 from campc.schema.campaign import Campaign, Corpus, Outcome, Unknown
 from campc.schema.market import Lot, Package
 from campc.schema.node import Node

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
-from attrs import field, frozen
+from campc import records
+from campc.records import field, frozen
 
 
 @frozen(eq=False, repr=False)
@@ -344,7 +344,7 @@ def attribute(
 def attributes_of(cls: type) -> dict[str, AttributeInfo]:
     """The attributes that a block class declares, in order, by the name that the language uses."""
     found: dict[str, AttributeInfo] = {}
-    for declared in attrs.fields(cls):
+    for declared in records.fields(cls):
         if "campc" in declared.metadata:
             type_, doc, required, default, example, name = declared.metadata["campc"]
             word = name or declared.name

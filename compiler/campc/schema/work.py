@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from attrs import field, frozen
-
+from campc.records import field, frozen
 from campc.schema.node import Node, block
 from campc.schema.types import (
     Arguments,

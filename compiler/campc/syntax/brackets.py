@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from attrs import define, field
-
+from campc.records import define, field
 from campc.syntax.automaton import (
     BRACE_CLOSE,
     BRACE_OPEN,

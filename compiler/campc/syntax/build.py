@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from attrs import evolve, frozen
-
 from campc.diagnostic import Edit, Fix, Note
+from campc.records import evolve, frozen
 from campc.source import Span
 from campc.syntax.expressions import ExpressionBuilder, Parts, TooDeep
 from campc.syntax.tree import (

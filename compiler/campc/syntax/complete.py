@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from attrs import frozen
-
+from campc.records import frozen
 from campc.source import Source, Span
 from campc.syntax.automaton import (
     ACTIONS,

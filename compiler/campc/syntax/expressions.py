@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from attrs import evolve
-
 from campc.diagnostic import Diagnostic, Edit, Fix
+from campc.records import evolve
 from campc.source import Span
 from campc.syntax.brackets import DEEPEST, Paired
 from campc.syntax.lexer import MOST_FAULTS, one_line

@@ -7,8 +7,7 @@ one line stays on one as long as it fits.
 
 from __future__ import annotations
 
-from attrs import define, field
-
+from campc.records import define, field
 from campc.source import Source
 from campc.syntax.automaton import BRACE_CLOSE, BRACE_OPEN, END, END_OF_FILE, EQUALS
 from campc.syntax.brackets import pair

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from attrs import define, field
-
 from campc.diagnostic import Diagnostic, Edit, Fix
+from campc.records import define, field
 from campc.source import Source, Span
 from campc.syntax.automaton import (
     AND,

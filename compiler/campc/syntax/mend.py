@@ -5,9 +5,8 @@ The rest of the file is then read as it was meant, and one forgotten bracket is 
 
 from __future__ import annotations
 
-from attrs import define
-
 from campc.diagnostic import Diagnostic, Edit, Fix, Note
+from campc.records import define
 from campc.source import Span
 from campc.syntax.automaton import (
     BRACE_CLOSE,

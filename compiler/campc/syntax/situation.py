@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import field, frozen
-
 from campc.diagnostic import Edit, Fix, Note
+from campc.records import field, frozen
 from campc.source import Span
 from campc.syntax.automaton import (
     BRACE_CLOSE,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TypeAlias
 
-from campc.frozen import frozen
+from campc.records import frozen
 from campc.source import Source, Span
 from campc.values.instants import Clock, Date
 from campc.values.money import Money, MoneyRate

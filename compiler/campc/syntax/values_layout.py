@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from attrs import define, field
-
+from campc.records import define, field
 from campc.syntax.automaton import (
     AND,
     BRACKET_CLOSE,

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
-from attrs import frozen
-
-if TYPE_CHECKING:
-    from zoneinfo import ZoneInfo
+from campc.records import frozen
 
 
 @frozen
@@ -64,8 +60,10 @@ class LocalTimeError(ValueError):
         self.choices = choices
 
 
-def zone(name: str) -> ZoneInfo | None:
+def zone(name: str) -> dt.tzinfo | None:
     """The IANA zone of that name, or None."""
+    if name == "UTC":  # what most machines run on needs no data
+        return dt.UTC
     from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
     if not name or name.startswith(("/", ".")) or "\0" in name:

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from decimal import ROUND_HALF_EVEN, Decimal, localcontext
 from fractions import Fraction
 
-from attrs import frozen
-
+from campc.records import frozen
 from campc.values.currencies import DECIMALS
 from campc.values.quantities import Duration, format_duration
 

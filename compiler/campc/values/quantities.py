@@ -8,7 +8,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Generic, TypeVar
 
-from attrs import frozen
+from campc.records import frozen
 
 MINUTE, HOUR, DAY, WEEK = 60, 3600, 86_400, 604_800
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from fractions import Fraction
 from math import prod
@@ -112,6 +111,8 @@ def _said(value: Any) -> str:
         case dict():
             return "{ " + ", ".join(f"{key} = {_said(inner)}" for key, inner in value.items()) + " }"
         case str():
+            import json
+
             return json.dumps(value if len(value) <= 40 else f"{value[:39]}…", ensure_ascii=False)
     return str(value)
 

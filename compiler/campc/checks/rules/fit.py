@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-import attrs
-
+from campc import records
 from campc.checks.registry import rule
 from campc.checks.words import head, listed, moment
 from campc.diagnostic import Diagnostic, Note
@@ -101,7 +100,7 @@ def smallest_drop(plan: Plan, account: Account) -> list[str]:
 
     def end_without(names: list[str]) -> Fraction:
         kept = without(windows, names)
-        placed = place(attrs.evolve(spec, windows=kept), terms, plan.start)
+        placed = place(records.evolve(spec, windows=kept), terms, plan.start)
         return max(
             (p.interval.end for p in placed.values() if p.window.on is not None and p.window.on.lot == account.lot),
             default=account.start,
@@ -157,7 +156,7 @@ def without(windows: dict[str, Window], names: list[str]) -> dict[str, Window]:
                 gone.add(window.name)
                 changed = True
     return {
-        name: attrs.evolve(window, after=tuple(n for n in window.after if n not in gone))
+        name: records.evolve(window, after=tuple(n for n in window.after if n not in gone))
         for name, window in windows.items()
         if name not in gone
     }
@@ -209,10 +208,10 @@ def pessimistic(plan: Plan) -> Iterator[Diagnostic]:
         return
     terms = {name: lot_term(spec, lot, plan.start) for name, lot in spec.lots.items()}
     high = {
-        name: attrs.evolve(w, takes=Range(w.takes.high, w.takes.high, w.takes.high)) if w.takes is not None else w
+        name: records.evolve(w, takes=Range(w.takes.high, w.takes.high, w.takes.high)) if w.takes is not None else w
         for name, w in spec.windows.items()
     }
-    placed = place(attrs.evolve(spec, windows=high), terms, plan.start)
+    placed = place(records.evolve(spec, windows=high), terms, plan.start)
     for account in plan.accounts.values():
         if account.overrun > 0 or account.usable_end is None or not account.complete:
             continue

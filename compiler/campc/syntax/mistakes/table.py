@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from attrs import frozen
-
 from campc.diagnostic import Diagnostic, Fix
+from campc.records import frozen
 from campc.source import Span
 from campc.syntax.automaton import BRACE_CLOSE, BRACE_OPEN, END, END_OF_FILE
 from campc.syntax.lexer import one_line
