@@ -5,8 +5,7 @@ For notebooks and other tools there are three functions: ``load``, ``check`` and
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
     from pathlib import Path

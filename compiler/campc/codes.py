@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from campc.records import frozen
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
 
 
 @frozen

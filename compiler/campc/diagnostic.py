@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from campc.codes import CODES
 from campc.records import field, frozen
 from campc.source import Span
 
-Severity = Literal["error", "warning"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
+
+    Severity = Literal["error", "warning"]
 
 
 @frozen

@@ -17,8 +17,8 @@ from __future__ import annotations
 from functools import cache, partial
 from operator import attrgetter
 from types import CodeType, FunctionType
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from campc.diagnostic import Edit, Fix, Note
 from campc.records import define, field, fields
 from campc.resolve.decode import Decoder
@@ -11,6 +9,11 @@ from campc.resolve.faults import Fault, Faults, did_you_mean, replace
 from campc.schema import BLOCKS, CLASSES, AttributeInfo, BlockInfo, Node
 from campc.source import Span
 from campc.syntax import tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 OWN_CODE_WHERE_MISSING = {("ratio", "if_none")}
 """Required attributes whose absence a check reports with a code of its own."""

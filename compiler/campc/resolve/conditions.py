@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from fractions import Fraction
-from typing import Any
 
 from campc.records import define, field
 from campc.resolve.evaluate import Lets
@@ -16,6 +15,11 @@ from campc.syntax import tree
 from campc.syntax.format import one_line
 from campc.values.money import Money, round_amount
 from campc.values.quantities import Duration, Share, Size, Steps
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 _TYPES = {
     "number": "a number", "duration": "a duration", "size": "a size", "money": "an amount of money", "truth": "true or false", "text": "text",

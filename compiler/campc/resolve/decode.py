@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Collection, Mapping
 from fractions import Fraction
-from typing import Any
 
 from campc.records import define, field
 from campc.resolve import limits
@@ -31,6 +30,11 @@ from campc.values.quantities import (
     Size,
     Steps,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 _TRUTHS = {
     "yes": "true", "on": "true", "enabled": "true", "always": "true",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
 
 from campc.records import define, field
 from campc.resolve.faults import Fault, Faults, did_you_mean
@@ -15,6 +14,10 @@ from campc.syntax import tree
 from campc.values.instants import Clock, Date
 from campc.values.money import Money
 from campc.values.quantities import Duration, Offset, Range, Share, Size, Steps
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 @define

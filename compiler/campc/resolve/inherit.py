@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from campc import records
 from campc.resolve.faults import Faults, did_you_mean
 from campc.resolve.graph import circle, cycles, parents_first
 from campc.schema import Checkpoint, Node, Run
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 NOT_INHERITED = ("because", "role", "change", "variant_of")
 

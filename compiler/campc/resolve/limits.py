@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from typing import Any
 
 from campc.resolve.evaluate import Lets, evaluate
 from campc.resolve.faults import Fault, did_you_mean, replace
@@ -26,6 +25,10 @@ from campc.values.quantities import (
     compact_duration,
     plain,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def items_of(expr: tree.Expr) -> tuple[tree.Expr, ...]:

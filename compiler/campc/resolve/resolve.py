@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from campc import records
 from campc.diagnostic import Diagnostic, Note
@@ -22,6 +21,11 @@ from campc.schema import BLOCKS, CLASSES, TIERS, Campaign, Checkpoint, Node, Run
 from campc.schema.spec import Spec
 from campc.syntax import tree
 from campc.values.instants import zone
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _GROUPS = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, TypeAlias
 
 from campc.resolve.faults import Fault
 from campc.source import Span
@@ -12,7 +11,12 @@ from campc.values.instants import Clock, Date
 from campc.values.money import Money, MoneyRate
 from campc.values.quantities import Duration, EventRate, Offset, Range, Share, Size, SizeRate, Steps
 
-Value: TypeAlias = Any
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+
+Value: TypeAlias = "Any"
 """One of the literal values, a Range of them, a list, or a dict."""
 
 

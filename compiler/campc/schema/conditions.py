@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, TypeAlias
 
 from campc.records import frozen
 from campc.source import Span
 from campc.values.quantities import plain
 
-Expression: TypeAlias = tuple[Any, ...]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+
+Expression: TypeAlias = "tuple[Any, ...]"
 """A nested tuple: operator, then operands, as the bundle's format describes."""
 
 BUILTINS_RUN: dict[str, str] = {

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TypeVar, dataclass_transform
 
 from campc import records
 from campc.records import field, frozen
 from campc.schema.types import BlockInfo, attribute, attributes_of
 from campc.source import Span
 
-N = TypeVar("N", bound="Node")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeVar, dataclass_transform
+
+    N = TypeVar("N", bound="Node")
+else:
+
+    def dataclass_transform(**how):
+        return lambda decorator: decorator
 
 
 @frozen(kw_only=True, eq=False, repr=False)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from campc import records
 from campc.records import field, frozen
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 @frozen(eq=False, repr=False)

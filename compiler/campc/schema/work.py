@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from campc.records import field, frozen
 from campc.schema.node import Node, block
@@ -31,6 +30,11 @@ from campc.schema.types import (
 )
 from campc.values.instants import Instant
 from campc.values.quantities import Duration, Offset, Range, Share, Size, Steps
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 TIERS = ("essential", "useful", "exploratory")
 WINDOW_KINDS = (

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from campc.syntax import tables
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from campc.syntax.generate import Table
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from campc.diagnostic import Edit, Fix, Note
 from campc.records import evolve, frozen
 from campc.source import Span
@@ -22,6 +20,10 @@ from campc.syntax.tree import (
     Use,
 )
 from campc.values.quantities import Duration, Offset
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 @frozen

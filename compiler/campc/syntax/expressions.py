@@ -6,7 +6,6 @@ A part is the index of a token, or a node (or a list of nodes) that was built be
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
 
 from campc.diagnostic import Diagnostic, Edit, Fix
 from campc.records import evolve
@@ -32,10 +31,15 @@ from campc.values.reading import NotAValue
 from campc.values.strings import read_string
 from campc.values.suggest import closest
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+
 _MEANT = {"=": "==", "&&": "and", "&": "and", "||": "or", "|": "or", "!": "not"}
 """Operators of other languages, which were told as faults, and what they are read as."""
 
-Parts: TypeAlias = list[Any]
+Parts: TypeAlias = "list[Any]"
 
 
 class TooDeep(Exception):

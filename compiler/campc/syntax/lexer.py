@@ -79,8 +79,14 @@ class Tokens:
 
 @cache
 def _scanner() -> re.Pattern[str]:
-    odd = "|".join(f"(?:{pattern})()" for _, pattern in _ODD)
-    return re.compile(f"{PATTERN}|{odd})")
+    """Finds a token, or one character that begins none."""
+    return re.compile(rf"{PATTERN}|(?:[\s\S]|\Z)())")
+
+
+@cache
+def _odd() -> re.Pattern[str]:
+    """Reads what begins no token: compiled apart, since most files have none and it takes as long as reading them."""
+    return re.compile("|".join(f"(?:{pattern})()" for _, pattern in _ODD))
 
 
 def tokenize(source: Source) -> tuple[Tokens, list[Diagnostic]]:
@@ -90,7 +96,7 @@ def tokenize(source: Source) -> tuple[Tokens, list[Diagnostic]]:
     text = source.text
     kinds, starts, ends = found.kinds.append, found.starts.append, found.ends.append
     keywords, word, comment, over = KEYWORDS, WORD, COMMENT, OVER
-    kind_of = (OTHER, OTHER, *LEXED, *(-1 - number for number in range(len(_ODD))))
+    kind_of = (OTHER, OTHER, *LEXED, -1)
     scanner = _scanner()
     at = 1 if text.startswith("\ufeff") else 0
     while at >= 0:
@@ -104,10 +110,8 @@ def tokenize(source: Source) -> tuple[Tokens, list[Diagnostic]]:
                 odd.comment(start, end)
                 continue
             elif kind < 0:
-                resume = odd.take(_ODD[-1 - kind][0], start, end)
-                if resume >= 0 or len(odd.diagnostics) >= MOST_FAULTS:
-                    break
-                continue
+                resume = odd.read(start)
+                break
             elif kind == over and text[end : end + 1] in _COMMENT_SIGNS:
                 resume = odd.foreign_comment(start)
                 break
@@ -138,6 +142,15 @@ class _Odd:
             start == 0 or text[start - 1] == "\n" or not text[text.rfind("\n", 0, start) + 1 : start].strip(" \t\ufeff")
         )
         self.found.comments.append(Comment(text[start:end], Span(self.found.source, start, end), alone))
+
+    def read(self, start: int) -> int:
+        """Takes what begins no token, at its start; where scanning goes on, or -1 where it ends."""
+        match = _odd().match(self.text, start)
+        assert match is not None and match.lastindex is not None  # every character, and the end, begin something odd
+        resume = self.take(_ODD[match.lastindex - 1][0], start, match.end())
+        if resume >= 0:
+            return resume
+        return match.end() if match.end() > start else -1
 
     def take(self, what: str, start: int, end: int) -> int:
         """Adds the token, if any; where scanning goes on, or -1 where it goes on after the match."""

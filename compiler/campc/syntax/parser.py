@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from campc.diagnostic import Diagnostic
 from campc.syntax.automaton import (
@@ -33,6 +32,11 @@ from campc.syntax.brackets import Paired
 from campc.syntax.build import Builder, Head, Parts, TooDeep
 from campc.syntax.lexer import MOST_FAULTS
 from campc.syntax.tree import Attribute, Broken, Item, Let, Use
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 _MANY = len(TERMINALS) + 1
 _NAMES = WORDS - {USE, LET, AND, OR, NOT, IS}

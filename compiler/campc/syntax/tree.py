@@ -7,13 +7,17 @@ place, so that what is around it still counts as declared.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TypeAlias
 
 from campc.records import frozen
 from campc.source import Source, Span
 from campc.values.instants import Clock, Date
 from campc.values.money import Money, MoneyRate
 from campc.values.quantities import Duration, EventRate, Offset, Share, Size, SizeRate, Steps
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
 
 LiteralValue: TypeAlias = (
     str

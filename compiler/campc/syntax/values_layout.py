@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 from campc.records import define, field
 from campc.syntax.automaton import (
     AND,
@@ -33,6 +31,11 @@ from campc.syntax.automaton import (
 )
 from campc.syntax.lexer import Tokens
 from campc.syntax.tree import Comment
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
 
 WIDTH = 120
 """How long a line with a value may be before the value is broken, in code points."""

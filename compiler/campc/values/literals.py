@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from typing import Final, TypeAlias
 
 from campc.values.currencies import DECIMALS
 from campc.values.dates import read_date
@@ -15,6 +14,11 @@ from campc.values.instants import Clock, Date
 from campc.values.money import Money, MoneyRate
 from campc.values.quantities import Duration, EventRate, Share, Size, SizeRate, Steps
 from campc.values.reading import NotAValue, shown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final, TypeAlias
+
 
 Written: TypeAlias = (
     Fraction | Duration | Size | SizeRate | EventRate | Money | MoneyRate | Share | Steps | Date | Clock

@@ -6,9 +6,13 @@ Every one holds a ``Fraction``, so that sums and quotients of what an author wro
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Generic, TypeVar
 
 from campc.records import frozen
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Generic, TypeVar
+
 
 MINUTE, HOUR, DAY, WEEK = 60, 3600, 86_400, 604_800
 
@@ -90,11 +94,20 @@ class Offset:
         return f"{sign}{compact_duration(abs(self.by.seconds))}"
 
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    T = TypeVar("T")
+
+    class _Of(Generic[T]):
+        """Has a parameter, as far as the type checker goes."""
+else:
+
+    class _Of:
+        def __class_getitem__(cls, of):
+            return cls
 
 
 @frozen
-class Range(Generic[T]):
+class Range(_Of["T"]):
     """Low, likely and high estimate of one quantity."""
 
     low: T

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from math import prod
-from typing import Any
 
 from campc.checks.facts import any_broken, campaign_line
 from campc.checks.registry import rule
@@ -15,6 +14,11 @@ from campc.schedule.plan import Plan
 from campc.schema.spec import Spec
 from campc.schema.work import Run
 from campc.values.quantities import plain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 _CONFIGURATION = frozenset(
     "params args script corpus base steps seed seeds env from gpus processes kind variant_of change".split()

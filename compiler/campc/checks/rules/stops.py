@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from campc.checks.facts import any_broken, campaign_line, executed, rented
 from campc.checks.registry import rule
@@ -12,6 +11,10 @@ from campc.diagnostic import Diagnostic, Note
 from campc.schedule.plan import Plan
 from campc.schema.conditions import Condition
 from campc.schema.spec import Spec
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def _applies(spec: Spec) -> bool:
