@@ -79,7 +79,7 @@ class Field:
 class _AsAttrs:
     """What attrs looks for in a class of its own: made by attrs, when it is looked for."""
 
-    def __get__(self, instance: object, cls: type) -> Any:
+    def __get__(self, instance: object, cls: Any) -> Any:
         import attrs
 
         fields_ = cls.__dict__.get("_declared")
@@ -96,7 +96,7 @@ def _as_attrs_field(declared: Field) -> Any:
 
     default = declared.value
     if declared.factory is not None:
-        default = attrs.Factory(declared.factory, takes_self=declared.of_self)
+        default = attrs.Factory(declared.factory, takes_self=declared.of_self)  # type: ignore[call-overload]
     elif default is NOTHING:
         default = attrs.NOTHING
     return attrs.field(
@@ -150,7 +150,8 @@ def _define(
     declared[:0] = [f for f in getattr(cls, "_declared", ()) if f.name not in names]
     cls._declared = fields_ = tuple(declared)
     cls.__attrs_attrs__ = _AS_ATTRS
-    cls.__match_args__ = tuple(f.name for f in fields_ if f.init and not f.keyword)
+    matched = tuple(f.name for f in fields_ if f.init and not f.keyword)
+    type.__setattr__(cls, "__match_args__", matched)
     if "__init__" not in own:
         cls.__init__ = _first
     if eq:
@@ -204,9 +205,9 @@ def _repr(self: Any) -> str:
 
 def _first(self: Any, *values: Any, **named: Any) -> None:
     """Initialise the first instance of a class, and leave the class an initialiser of its own for the next ones."""
-    cls = next(c for c in type(self).__mro__ if c.__dict__.get("__init__") is _first)
-    cls.__init__ = _initialiser(cls)
-    cls.__init__(self, *values, **named)
+    cls: Any = next(c for c in type(self).__mro__ if c.__dict__.get("__init__") is _first)
+    cls.__init__ = made = _initialiser(cls)
+    made(self, *values, **named)
 
 
 def _initialiser(cls: Any) -> FunctionType:

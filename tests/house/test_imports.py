@@ -11,7 +11,7 @@ COMPILER = Path(__file__).resolve().parents[2] / "compiler"
 
 # A part may import parts of a lower rank, or its own; parts of one rank don't know each other.
 RANK = {
-    "frozen": -1, "resources": 0, "collecting": 0, "codes": 0, "values": 0, "source": 0,
+    "records": -1, "resources": 0, "collecting": 0, "codes": 0, "values": 0, "source": 0,
     "diagnostic": 1,
     "syntax": 2, "render": 2, "first_spec": 2,
     "schema": 3,
