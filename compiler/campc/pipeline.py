@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from functools import partial
-from pathlib import Path
 
 from campc.checks.allow import Allowed, apply_allowances
 from campc.checks.run import check_plan
@@ -20,7 +20,7 @@ from campc.syntax.parse import parse
 from campc.syntax.read import read as read_source
 from campc.syntax.tree import File
 
-Read = Callable[[Path, str], tuple[Source, tuple[Diagnostic, ...]]]
+Read = Callable[[str | os.PathLike[str], str], tuple[Source, tuple[Diagnostic, ...]]]
 """Reads the file at a path under a name to show, or says why it can't; an editor answers with its unsaved text."""
 
 Exists = Callable[[Source, str], bool]
@@ -77,14 +77,14 @@ def _not_misquoted(syntax: Iterable[Diagnostic], found: Iterable[Diagnostic]) ->
 
 
 def compile_path(
-    path: Path, name: str | None = None, *, read: Read = read_source, catalog: bool = False
+    path: str | os.PathLike[str], name: str | None = None, *, read: Read = read_source, catalog: bool = False
 ) -> Compiled | tuple[Diagnostic, ...]:
     """Compile a file; only its diagnostics where it can't be read at all."""
     source, unread = read(path, name if name is not None else str(path))
     return unread or compile_source(source, read=read, catalog=catalog)
 
 
-def _load(read: Read, path: Path, name: str) -> tuple[File | None, tuple[Diagnostic, ...]]:
+def _load(read: Read, path: str, name: str) -> tuple[File | None, tuple[Diagnostic, ...]]:
     source, unread = read(path, name)
     return (None, unread) if unread else parse(source)
 

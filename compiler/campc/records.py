@@ -4,8 +4,8 @@
 what the check itself does, so the classes on its path are made here: the same declarations with the same meaning (the type
 checker, and a test that makes each class with both, hold that), of which three things differ:
 
-* nothing is compiled: an initialiser is the code of another one of its shape with the names exchanged, and is made when the
-  first instance is;
+* next to nothing is compiled: an initialiser is the code of another one of its shape with the names exchanged, and is made
+  only for a class of which there are more than a few instances;
 * they are frozen for the type checker only: an initialiser that writes past its own guard takes three times as long;
 * they have no slots, since a class with slots has to be made twice.
 
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from attrs import define, evolve, field, fields, frozen
 
 __all__ = ["define", "evolve", "field", "fields", "frozen"]
+
+
+FEW = 4
+"""So many instances of a class are made without an initialiser of its own: of most blocks a spec has no more."""
 
 
 class _Missing:
@@ -153,7 +157,7 @@ def _define(
     matched = tuple(f.name for f in fields_ if f.init and not f.keyword)
     type.__setattr__(cls, "__match_args__", matched)
     if "__init__" not in own:
-        cls.__init__ = _first
+        cls.__init__, cls._instances = _first, 0
     if eq:
         _compare(cls, fields_, order, hashed)
     if repr and "__repr__" not in own:
@@ -204,10 +208,35 @@ def _repr(self: Any) -> str:
 
 
 def _first(self: Any, *values: Any, **named: Any) -> None:
-    """Initialise the first instance of a class, and leave the class an initialiser of its own for the next ones."""
+    """Initialise one of the first instances of a class; then leave the class an initialiser of its own for the next ones."""
     cls: Any = next(c for c in type(self).__mro__ if c.__dict__.get("__init__") is _first)
+    cls._instances += 1
+    if cls._instances <= FEW and _assign(self, cls._declared, values, named):
+        return
     cls.__init__ = made = _initialiser(cls)
     made(self, *values, **named)
+
+
+def _assign(self: Any, declared: tuple[Field, ...], values: tuple[Any, ...], named: dict[str, Any]) -> bool:
+    """Give an instance its values one by one; False where the arguments don't fit, for an initialiser to say how."""
+    used = taken = 0
+    for one in declared:
+        if one.init and not one.keyword and used < len(values):
+            value = values[used]
+            used += 1
+        elif one.init and one.alias in named:
+            value = named[one.alias]
+            taken += 1
+        elif one.factory is not None:
+            value = one.factory(self) if one.of_self else one.factory()
+        elif one.value is not NOTHING:
+            value = one.value
+        elif one.init:
+            return False
+        else:
+            continue
+        setattr(self, one.name, value)
+    return used == len(values) and taken == len(named)
 
 
 def _initialiser(cls: Any) -> FunctionType:

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from bisect import bisect_right
-from pathlib import Path
 
 from campc.records import field, frozen
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def _path(path: str | os.PathLike[str]) -> Path:
+    from pathlib import Path  # imported where it is used: a check does without
+
+    return Path(path)
 
 
 @frozen
@@ -18,7 +28,7 @@ class Source:
 
     name: str
     text: str = field(repr=False)
-    path: Path | None = field(default=None, eq=False)
+    _path: str | os.PathLike[str] | None = field(default=None, eq=False)
     _line_starts: tuple[int, ...] = field(init=False, repr=False, eq=False)
 
     @_line_starts.default
@@ -31,9 +41,24 @@ class Source:
         return tuple(starts)
 
     @property
+    def file(self) -> str | None:
+        """The file's path as the operating system takes it; None for standard input without a file name."""
+        return None if self._path is None else os.fspath(self._path)
+
+    @property
+    def path(self) -> Path | None:
+        """:attr:`file` as a path."""
+        return _path(self._path) if self._path is not None else None
+
+    @property
     def folder(self) -> Path:
         """The folder that relative paths in this text start from."""
-        return self.path.parent if self.path is not None else Path()
+        return self.path.parent if self.path is not None else _path("")
+
+    def beside(self, relative: str) -> str | None:
+        """A path that is relative to this text's own, as the operating system takes it; None where this is in no folder."""
+        file = self.file
+        return None if file is None else os.path.join(os.path.dirname(file), relative)
 
     def position(self, offset: int) -> tuple[int, int]:
         """Line and column of an offset, both from 1; a column is a code point."""

@@ -22,7 +22,7 @@ RANK = {
     "emit": 8,
     "pipeline": 9,
     "commands": 11,
-    "lsp": 12, "cli": 13,
+    "lsp": 12, "arguments": 13, "cli": 14,
 }  # fmt: skip
 # Between the pipeline and the command line: what is told or made out of plans.
 BESIDE_CLI = 10

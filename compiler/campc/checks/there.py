@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
+
 from campc.source import Source
 
 
 def is_there(source: Source, path: str) -> bool:
     """Whether a path or glob, relative to the file that names it, stands for something. True for a text that is in no folder, such as standard input."""
-    if source.path is None:
+    there = source.beside(path)
+    if there is None:
         return True
     try:
-        if (source.folder / path).exists():
+        if os.path.exists(there):
             return True
         return any(sign in path for sign in "*?[") and next(source.folder.glob(path), None) is not None
     except (OSError, ValueError, NotImplementedError):

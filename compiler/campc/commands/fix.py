@@ -65,7 +65,7 @@ def unified(name: str, before: str, after: str) -> str:
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
-def replace_text(path: Path, text: str) -> None:
+def replace_text(path: str | os.PathLike[str], text: str) -> None:
     """Write a file's new text in one step, its mode and a byte-order mark kept. A link is written through."""
     real = Path(os.path.realpath(path))
     mark = b"\xef\xbb\xbf" if real.read_bytes()[:3] == b"\xef\xbb\xbf" else b""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from campc.diagnostic import Diagnostic
 from campc.records import frozen
@@ -20,7 +19,7 @@ class Input:
     """One text to work on, or why there is none. ``searched`` where a folder was named and this was found in it."""
 
     name: str
-    path: Path | None
+    path: str | None
     source: Source | None
     unread: tuple[Diagnostic, ...] = ()
     searched: bool = False
@@ -34,14 +33,11 @@ def inputs(paths: Sequence[str], stdin_name: str | None) -> Iterator[Input]:
         if text == "-":
             yield _standard_input(stdin_name)
             continue
-        path = Path(text)
-        if path.is_dir():
-            for found in _search(path):
-                yield _input(
-                    os.path.normpath(str(found)), found, read(found, os.path.normpath(str(found))), searched=True
-                )
+        if os.path.isdir(text):
+            for found in _search(text):
+                yield _input(found, found, read(found, found), searched=True)
             continue
-        yield _input(text, path, read(path, text))
+        yield _input(text, text, read(text, text))
 
 
 def one_input(text: str) -> Input:
@@ -50,11 +46,11 @@ def one_input(text: str) -> Input:
 
     if text == "-":
         return _standard_input(None)
-    return _input(text, Path(text), read(Path(text), text))
+    return _input(text, text, read(text, text))
 
 
 def _input(
-    name: str, path: Path | None, result: tuple[Source, tuple[Diagnostic, ...]], *, searched: bool = False
+    name: str, path: str | None, result: tuple[Source, tuple[Diagnostic, ...]], *, searched: bool = False
 ) -> Input:
     source, unread = result
     return Input(name, path, None if unread else source, unread, searched)
@@ -64,13 +60,12 @@ def _standard_input(name: str | None) -> Input:
     from campc.syntax.read import decode
 
     shown = name if name is not None else "-"
-    path = Path(name) if name is not None else None
-    return _input(shown, path, decode(sys.stdin.buffer.read(), shown, path))
+    return _input(shown, name, decode(sys.stdin.buffer.read(), shown, name))
 
 
-def _search(folder: Path) -> Iterator[Path]:
+def _search(folder: str) -> Iterator[str]:
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(f for f in folders if not f.startswith(".") and f not in SKIPPED)
         for name in sorted(files):
             if name.endswith(SUFFIX) and not name.startswith("."):
-                yield Path(place) / name
+                yield os.path.normpath(os.path.join(place, name))

@@ -71,7 +71,7 @@ class Documents:
         self._compiled.clear()
         self._parsed.clear()
 
-    def read(self, path: Path, name: str) -> tuple[Source, tuple[Diagnostic, ...]]:
+    def read(self, path: str | os.PathLike[str], name: str) -> tuple[Source, tuple[Diagnostic, ...]]:
         """A file's text: the editor's, where it is open."""
         wanted = os.path.realpath(path)
         for source in self.open.values():

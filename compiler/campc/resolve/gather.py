@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 
 from campc.diagnostic import Diagnostic, Note
 from campc.records import define, field
@@ -12,7 +11,7 @@ from campc.resolve.faults import Faults, did_you_mean
 from campc.source import Source
 from campc.syntax import tree
 
-Load = Callable[[Path, str], tuple[tree.File | None, tuple[Diagnostic, ...]]]
+Load = Callable[[str, str], tuple[tree.File | None, tuple[Diagnostic, ...]]]
 """Reads and parses the file at a path; the second argument is the name to show. None where it can't be read."""
 
 MAY_BE_USED = ("package", "corpus")
@@ -50,8 +49,8 @@ class _Gatherer:
     open: list[tuple[str, str]] = field(factory=list)
 
     def visit_root(self, file: tree.File) -> None:
-        if file.source.path is not None:
-            self.open.append((_key(file.source.path), file.source.name))
+        if file.source.file is not None:
+            self.open.append((os.path.realpath(file.source.file), file.source.name))
         self._uses(file)
         for item in file.items:
             match item:
@@ -77,9 +76,9 @@ class _Gatherer:
                 self.into.broken = True
 
     def _use(self, use: tree.Use, text: str, source: Source) -> None:
-        path = source.folder / text
+        path = source.beside(text) or text
         name = os.path.normpath(os.path.join(os.path.dirname(source.name), text)) if source.name != "-" else text
-        key = _key(path)
+        key = os.path.realpath(path)
         keys = [k for k, _ in self.open]
         if key in keys:
             chain = [n for _, n in self.open[keys.index(key) :]]
@@ -156,13 +155,11 @@ class _Gatherer:
             self.into.used_lets.add(let.name)
 
 
-def _key(path: Path) -> str:
-    return os.path.realpath(path)
-
-
-def _nearby(path: Path) -> list[str]:
+def _nearby(path: str) -> list[str]:
     """Names of specs near a path that isn't there."""
     try:
-        return sorted(entry.name for entry in path.parent.iterdir() if entry.suffix == ".campaign")[:200]
+        return sorted(
+            name for name in os.listdir(os.path.dirname(path) or ".") if name.endswith(".campaign") and name[0] != "."
+        )[:200]
     except OSError:
         return []

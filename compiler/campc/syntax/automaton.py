@@ -13,10 +13,11 @@ def _current() -> Table | None:
     """The table of a grammar that is newer than ``tables.py``, else None."""
     from zlib import crc32
 
-    from campc.resources import resource
+    from campc.resources import resource_folder
 
     try:
-        grammar = (resource("grammar") / "campaign.lark").read_bytes().replace(b"\r\n", b"\n")
+        with open(resource_folder("grammar") + "/campaign.lark", "rb") as file:
+            grammar = file.read().replace(b"\r\n", b"\n")
     except OSError:
         return None
     if crc32(grammar) == tables.CHECKSUM:

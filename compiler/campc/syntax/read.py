@@ -7,7 +7,6 @@ in the file. Lines end with LF or CRLF; a carriage return by itself is no line e
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from campc.diagnostic import Diagnostic
 from campc.source import Source
@@ -21,12 +20,12 @@ def read(path: str | os.PathLike[str], name: str | None = None) -> tuple[Source,
 
     Where it cannot be read the source is empty, or as far as it could be decoded, and the diagnostics say why.
     """
-    path = Path(path)
-    shown = name if name is not None else str(path)
+    path = os.fspath(path)
+    shown = name if name is not None else path
     try:
-        if path.is_dir():
+        if os.path.isdir(path):
             return _failed(shown, path, "is a folder, not a file")
-        with path.open("rb") as file:
+        with open(path, "rb") as file:
             data = file.read(LARGEST + 1)
     except FileNotFoundError:
         return _failed(shown, path, "does not exist")
@@ -37,7 +36,7 @@ def read(path: str | os.PathLike[str], name: str | None = None) -> tuple[Source,
     return decode(data, shown, path)
 
 
-def decode(data: bytes, name: str, path: Path | None = None) -> tuple[Source, tuple[Diagnostic, ...]]:
+def decode(data: bytes, name: str, path: str | os.PathLike[str] | None = None) -> tuple[Source, tuple[Diagnostic, ...]]:
     """The text of a file's bytes; ``path`` is where relative paths in it start from."""
     if len(data) > LARGEST:
         return _failed(name, path, f"has more than {LARGEST // 1024 // 1024} MiB")
@@ -64,7 +63,9 @@ def decode(data: bytes, name: str, path: Path | None = None) -> tuple[Source, tu
     return Source(name, text, path), ()
 
 
-def _undecodable(data: bytes, start: int, name: str, path: Path | None) -> tuple[Source, tuple[Diagnostic, ...]]:
+def _undecodable(
+    data: bytes, start: int, name: str, path: str | os.PathLike[str] | None
+) -> tuple[Source, tuple[Diagnostic, ...]]:
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return _failed(name, path, "is in UTF-16, not in UTF-8", "save the file as plain text in UTF-8")
     line_end = data.find(b"\n", start)
@@ -76,6 +77,8 @@ def _undecodable(data: bytes, start: int, name: str, path: Path | None) -> tuple
     return Source(name, "", path), (Diagnostic("C104", at, message, help="save the file as plain text in UTF-8"),)
 
 
-def _failed(name: str, path: Path | None, why: str, help: str | None = None) -> tuple[Source, tuple[Diagnostic, ...]]:
+def _failed(
+    name: str, path: str | os.PathLike[str] | None, why: str, help: str | None = None
+) -> tuple[Source, tuple[Diagnostic, ...]]:
     source = Source(name, "", path)
     return source, (Diagnostic("C104", source.span(0, 0), f"{name} {why}", help=help),)

@@ -89,7 +89,7 @@ _BRANCHES = {
     "main", "master", "latest", "head", "dev", "develop", "development", "trunk", "stable", "nightly", "default", "tip", "edge", "current", "release",
     "production", "prod", "canary", "next", "beta", "alpha",
 }  # fmt: skip
-_HEX = re.compile(r"(?<![0-9a-z])(?=[a-f]*[0-9])[0-9a-f]{7,128}(?![0-9a-z])", re.IGNORECASE)
+_HEX = r"(?i)(?<![0-9a-z])(?=[a-f]*[0-9])[0-9a-f]{7,128}(?![0-9a-z])"
 
 
 def is_exact(base: str) -> bool:
@@ -99,7 +99,7 @@ def is_exact(base: str) -> bool:
     no slash (unless it begins with ``refs/tags/``), and isn't a usual name of a branch. A name without a revision, or a branch, does not: what
     stands behind it moves.
     """
-    if _HEX.search(base):
+    if re.search(_HEX, base):
         return True
     _, at, revision = base.rpartition("@")
     word = revision.strip().lower()
