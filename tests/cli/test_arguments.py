@@ -31,5 +31,6 @@ def test_what_is_left_to_the_parser() -> None:
     assert plain_options(["--format", "json", "a"]) is None
     assert plain_options(["--format=nonsense"]) is None
     assert plain_options(["-h"]) is None
-    options = plain_options(["--strict", "a", "--format=json", "-"])
+    assert plain_options(["a", "--strict", "b"]) is None
+    options = plain_options(["--strict", "--format=json", "a", "-"])
     assert options is not None and (options.paths, options.strict, options.format_) == (["a", "-"], True, "json")

@@ -1,7 +1,7 @@
 """Compiling a text in a test, without a disk."""
 
+import os
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 from campc.diagnostic import Diagnostic
 from campc.pipeline import Compiled, compile_source
@@ -17,8 +17,8 @@ def compile_text(
 ) -> Compiled:
     """A text compiled in memory; ``used`` are the files beside it."""
 
-    def read(path: Path, shown: str) -> tuple[Source, tuple[Diagnostic, ...]]:
-        content = (used or {}).get(path.as_posix())
+    def read(path: str | os.PathLike[str], shown: str) -> tuple[Source, tuple[Diagnostic, ...]]:
+        content = (used or {}).get(os.path.normpath(path))
         if content is None:
             nothing = Source(shown, "")
             return nothing, (Diagnostic("C104", nothing.span(0, 0), f"{shown} does not exist"),)
