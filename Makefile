@@ -16,7 +16,7 @@ export PYTHONPYCACHEPREFIX ?= $(CURDIR)/$(VENV)/pycache
 # In CI the browser tests' checkers are brought where a browser is; elsewhere those tests say that they were skipped.
 BROWSER := $(if $(and $(CI),$(shell command -v npm),$(shell command -v chromium)),browser)
 
-.PHONY: help setup demo test check golden docs browser vscode bench soak format clean
+.PHONY: help setup demo test check golden docs browser vscode workbench bench soak format clean
 
 help:  ## what there is to make
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -55,6 +55,10 @@ vscode:  ## the Visual Studio Code extension, tested and packed: build/campc-VER
 	npm ci --prefix editors/vscode --ignore-scripts --no-audit --no-fund
 	npm test --prefix editors/vscode
 	npm run package --prefix editors/vscode
+
+workbench:  ## Visual Studio Code itself (0.8 GB, Linux on x86-64), without which `make test` doesn't try the extension in it
+	npm ci --prefix tests/editors/workbench --ignore-scripts --no-audit --no-fund --loglevel=error
+	cd tests/editors/workbench/node_modules/code-server/lib/vscode && npm install --omit=dev --ignore-scripts --no-save --no-audit --no-fund --loglevel=error
 
 bench: $(STAMP)  ## checkpoint, restore and compiler times, side by side with the alternatives
 	$(PY) -m benchmarks

@@ -13,6 +13,7 @@ from campc.cli import main
 from campc.pipeline import compile_source
 from campc.schema import BLOCKS
 from campc.source import Source
+from tools.workbench import packed
 
 EXTENSION = Path(__file__).resolve().parents[2] / "editors" / "vscode"
 MANIFEST = json.loads((EXTENSION / "package.json").read_text(encoding="utf-8"))
@@ -97,12 +98,14 @@ def test_what_the_manifest_names_is_there() -> None:
     assert all(any(Path(path).match(rule.removeprefix("!")) for rule in shipped if rule != "**") for path in named)
 
 
-def test_the_lock_file_is_pinned_and_names_no_host() -> None:
-    lock = (EXTENSION / "package-lock.json").read_text(encoding="utf-8")
+@pytest.mark.parametrize("folder", [EXTENSION, Path(__file__).parent / "workbench"], ids=["extension", "workbench"])
+def test_a_lock_file_is_pinned_and_names_no_host(folder: Path) -> None:
+    lock = (folder / "package-lock.json").read_text(encoding="utf-8")
     packages = json.loads(lock)["packages"]
     assert '"resolved"' not in lock
     assert all("integrity" in entry for path, entry in packages.items() if path)
-    assert all(re.fullmatch(r"\d+\.\d+\.\d+", version) for version in MANIFEST["devDependencies"].values())
+    wanted = json.loads((folder / "package.json").read_text(encoding="utf-8"))["devDependencies"]
+    assert all(re.fullmatch(r"\d+\.\d+\.\d+", version) for version in wanted.values())
 
 
 @BUILT
@@ -115,13 +118,7 @@ def test_types_and_grammar() -> None:
 @BUILT
 @pytest.mark.slow
 def test_the_package_holds_what_runs_and_nothing_else(tmp_path: Path) -> None:
-    copy = tmp_path / "editors" / "vscode"
-    shutil.copytree(EXTENSION, copy, ignore=shutil.ignore_patterns("node_modules", "dist"))
-    (copy / "node_modules").symlink_to(EXTENSION / "node_modules")
-    shutil.copy(EXTENSION.parents[1] / "LICENSE", tmp_path / "LICENSE")
-    done = subprocess.run(["npm", "run", "package"], cwd=copy, capture_output=True, text=True, timeout=200)
-    assert done.returncode == 0, done.stdout + done.stderr
-    [package] = (tmp_path / "build").glob("*.vsix")
+    package = packed(tmp_path)
     with zipfile.ZipFile(package) as archive:
         names = {name.lower() for name in archive.namelist() if name.startswith("extension/")}
         code = archive.read("extension/dist/extension.js").decode()

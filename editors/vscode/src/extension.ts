@@ -1,5 +1,6 @@
 import {
   commands,
+  env,
   type ExtensionContext,
   type OutputChannel,
   window,
@@ -16,6 +17,13 @@ let client: LanguageClient | undefined;
 let output: OutputChannel;
 /** Starts and stops follow one another, however fast the settings change. */
 let turn: Promise<void> = Promise.resolve();
+
+/** A server that doesn't start is told of once, by the extension, with what to do; the library would show a second message. */
+class Client extends LanguageClient {
+  override error(message: string, data?: unknown, show?: boolean | "force"): void {
+    super.error(message, data, this.isRunning() ? show : false);
+  }
+}
 
 function command(): string[] {
   const folder = workspace.workspaceFolders?.[0]?.uri.fsPath ?? "";
@@ -37,7 +45,7 @@ async function start(): Promise<void> {
     ],
     outputChannel: output,
   };
-  client = new LanguageClient("campc", "campc", server, options);
+  client = new Client("campc", "campc", server, options);
   try {
     await client.start();
   } catch (reason) {
@@ -48,7 +56,9 @@ async function start(): Promise<void> {
       "Output",
     );
     if (choice === "Settings") {
-      await commands.executeCommand("workbench.action.openSettings", "campc.command");
+      // The command belongs to the machine that the server runs on, which in a remote window is another.
+      const where = env.remoteName === undefined ? "openSettings" : "openRemoteSettings";
+      await commands.executeCommand(`workbench.action.${where}`, { query: "campc.command" });
     } else if (choice === "Output") {
       output.show();
     }
