@@ -6,6 +6,7 @@ main thread is inside a long C call. The flag stays set: further signals change 
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import faulthandler
 import os
@@ -51,11 +52,14 @@ class Latch:
             # What the supervisor sends to an attempt that hangs; without a real standard error there is no dump.
             faulthandler.register(signal.SIGQUIT, all_threads=True, chain=False)
         os.register_at_fork(after_in_child=self._forget)
+        # Python gives caught signals back to the system before it takes its modules apart, which takes torch a second.
+        atexit.register(self._ending)
         self._thread = threading.Thread(target=self._watch, name="campc-signals", daemon=True)
         self._thread.start()
 
     def remove(self) -> None:
         """Give the signals back to whoever had them."""
+        atexit.unregister(self._ending)
         for number, handler in self._previous.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
         self._previous.clear()
@@ -114,6 +118,10 @@ class Latch:
         if self._deadline is None or self.late:
             return None
         return max(0.0, min(self._deadline - time.time(), 60.0))
+
+    def _ending(self) -> None:
+        if os.getpid() == self._owner:
+            ignore()
 
     def _forget(self) -> None:
         # A forked child shares the pipe: its signals are not its parent's.
