@@ -238,7 +238,7 @@ async def test_all_fixes_at_once(client: LanguageClient, tmp_path: Path) -> None
 
     for only in ("source.fixAll.campc", lsp.CodeActionKind.SourceFixAll, lsp.CodeActionKind.Source):
         [action] = await asked(only)
-        assert action.title == "Fix all 3 faults that have a certain fix" and action.kind == "source.fixAll.campc"
+        assert action.title == "Make every certain fix of this file (3)" and action.kind == "source.fixAll.campc"
     assert not await asked("source.fixAll.ruff") and not await asked(lsp.CodeActionKind.SourceOrganizeImports)
     assert [a.title for a in await asked()][-1:] == [action.title] and len(await asked("")) == len(await asked())
     assert {d.code for d in action.diagnostics or ()} == {"C202"} and action.edit is not None

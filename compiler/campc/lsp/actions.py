@@ -79,9 +79,8 @@ def _fix_all(compiled: Compiled, uri: str, convert: Converter) -> Iterator[lsp.C
     ]
     edits, fixed = chosen(here)
     if fixed:
-        count = f"all {len(fixed)} faults that have" if len(fixed) > 1 else "the one fault that has"
         yield lsp.CodeAction(
-            f"Fix {count} a certain fix",
+            f"Make every certain fix of this file ({len(fixed)})",
             FIX_ALL,
             [as_diagnostic(d, convert) for d in here if d in fixed],
             edit=lsp.WorkspaceEdit({uri: [lsp.TextEdit(convert.range(e.at), e.text) for e in edits[compiled.source]]}),
