@@ -20,8 +20,15 @@ from campc.syntax.parse import parse
 from campc.syntax.read import read as read_source
 from campc.syntax.tree import File
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from campc.memory import Memory
+
 Read = Callable[[str | os.PathLike[str], str], tuple[Source, tuple[Diagnostic, ...]]]
 """Reads the file at a path under a name to show, or says why it can't; an editor answers with its unsaved text."""
+
+Parse = Callable[[Source], tuple[File, tuple[Diagnostic, ...]]]
+"""The tree of a text, and its faults."""
 
 Exists = Callable[[Source, str], bool]
 """Tells whether a path or glob that a file names is there."""
@@ -48,16 +55,24 @@ class Compiled:
 
 
 def compile_source(
-    source: Source, *, read: Read = read_source, exists: Exists | None = is_there, catalog: bool = False
+    source: Source,
+    *,
+    read: Read = read_source,
+    exists: Exists | None = is_there,
+    catalog: bool = False,
+    memory: Memory | None = None,
 ) -> Compiled:
-    """Compile a text. ``catalog``: it may be a file that others use, and needs no campaign."""
+    """Compile a text. ``catalog``: it may be a file that others use, and needs no campaign. ``memory``: of how it was compiled before; the
+    result is the same without."""
     with uncollected():
-        return _compile(source, read, exists, catalog)
+        return _compile(source, read, exists, catalog, memory)
 
 
-def _compile(source: Source, read: Read, exists: Exists | None, catalog: bool) -> Compiled:
-    file, syntax = parse(source)
-    resolved = resolve(file, partial(_load, read), catalog=catalog)
+def _compile(source: Source, read: Read, exists: Exists | None, catalog: bool, memory: Memory | None) -> Compiled:
+    parsed = memory.texts.parse if memory is not None else parse
+    file, syntax = parsed(source)
+    load = partial(_load, read, parsed)
+    resolved = resolve(file, load, catalog=catalog, memory=memory.resolved if memory is not None else None)
     plan = evolve(make_plan(resolved.spec), exists=exists)
     unread = [*syntax, *_not_misquoted(syntax, resolved.diagnostics)]
     kept, allowed = apply_allowances(resolved.spec, [*unread, *check_plan(plan, unread)])
@@ -84,9 +99,9 @@ def compile_path(
     return unread or compile_source(source, read=read, catalog=catalog)
 
 
-def _load(read: Read, path: str, name: str) -> tuple[File | None, tuple[Diagnostic, ...]]:
+def _load(read: Read, parsed: Parse, path: str, name: str) -> tuple[File | None, tuple[Diagnostic, ...]]:
     source, unread = read(path, name)
-    return (None, unread) if unread else parse(source)
+    return (None, unread) if unread else parsed(source)
 
 
 def is_catalog(file: File) -> bool:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_right
+from itertools import accumulate
 
 from campc.records import field, frozen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import ClassVar
 
 
 def _path(path: str | os.PathLike[str]) -> Path:
@@ -31,14 +33,19 @@ class Source:
     _path: str | os.PathLike[str] | None = field(default=None, eq=False)
     _line_starts: tuple[int, ...] = field(init=False, repr=False, eq=False)
 
+    base: ClassVar[int] = 0
+    """A source is a stretch of itself."""
+
     @_line_starts.default
     def _find_line_starts(self) -> tuple[int, ...]:
-        starts = [0]
-        at = self.text.find("\n")
-        while at >= 0:
-            starts.append(at + 1)
-            at = self.text.find("\n", at + 1)
-        return tuple(starts)
+        lengths = [len(line) + 1 for line in self.text.split("\n")]
+        lengths.pop()
+        return tuple(accumulate(lengths, initial=0))
+
+    @property
+    def source(self) -> Source:
+        """Itself: what a place is said to be in may be a source or a stretch of one."""
+        return self
 
     @property
     def file(self) -> str | None:
@@ -65,6 +72,10 @@ class Source:
         line = bisect_right(self._line_starts, offset)
         return line, offset - self._line_starts[line - 1] + 1
 
+    def line_of(self, offset: int) -> int:
+        """The line of an offset, from 1."""
+        return bisect_right(self._line_starts, offset)
+
     def line_start(self, number: int) -> int:
         """The offset at which a line begins, from 1."""
         return self._line_starts[number - 1]
@@ -87,18 +98,60 @@ class Source:
         return Span(self, start, min(max(end, start), size))
 
 
-@frozen
-class Span:
-    """A half-open range of code points of one source."""
+class Stretch:
+    """Some lines of a text that is edited elsewhere: the places in it move along when ``source`` and ``base`` are set anew.
 
-    source: Source
-    start: int
-    end: int
+    ``base`` is how far the stretch has moved since its places were taken.
+    """
+
+    __slots__ = ("base", "source")
+
+    def __init__(self, source: Source, base: int = 0) -> None:
+        self.source = source
+        self.base = base
+
+
+class Span:
+    """A half-open range of code points of one source: from ``low`` to ``high`` in a source, or in a stretch of one."""
+
+    __slots__ = ("high", "low", "of")
+
+    def __init__(self, of: Source | Stretch, low: int, high: int) -> None:
+        self.of = of
+        self.low = low
+        self.high = high
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Span):
+            return NotImplemented
+        return self.start == other.start and self.end == other.end and self.source == other.source
+
+    def __hash__(self) -> int:
+        return hash((self.source.name, self.start, self.end))
+
+    def __repr__(self) -> str:
+        return f"Span({self.source!r}, {self.start}, {self.end})"
+
+    @property
+    def source(self) -> Source:
+        """The text that it is in."""
+        return self.of.source
+
+    @property
+    def start(self) -> int:
+        """The offset of its first code point."""
+        return self.low + self.of.base
+
+    @property
+    def end(self) -> int:
+        """The offset behind its last code point."""
+        return self.high + self.of.base
 
     @property
     def line(self) -> int:
         """The first line, from 1."""
-        return self.source.position(self.start)[0]
+        of = self.of
+        return of.source.line_of(self.low + of.base)
 
     @property
     def column(self) -> int:
@@ -108,7 +161,8 @@ class Span:
     @property
     def end_line(self) -> int:
         """The line of the end, from 1."""
-        return self.source.position(self.end)[0]
+        of = self.of
+        return of.source.line_of(self.high + of.base)
 
     @property
     def end_column(self) -> int:

@@ -17,7 +17,7 @@ RANK = {
     "schema": 3,
     "resolve": 4,
     "schedule": 5,
-    "checks": 6, "closeout": 6, "diff": 6,
+    "checks": 6, "memory": 6, "closeout": 6, "diff": 6,
     "report": 7,
     "emit": 8,
     "pipeline": 9,

@@ -61,15 +61,17 @@ def rented(spec: Spec) -> Iterator[tuple[Lot, Package]]:
 
 def packages_of(spec: Spec, run: Run) -> list[Package]:
     """The packages of the lots that a run is executed on."""
-    lots = {w.on.lot for w in spec.windows.values() if w.run == run.name and w.on is not None}
+    lots = {w.on.lot for w in spec.windows_of(run.name) if w.on is not None}
     return [package for lot, package in rented(spec) if lot.name in lots]
 
 
 def policies(spec: Spec) -> list[tuple[Checkpoint, list[Run]]]:
     """Each checkpoint policy that is written, with the executed runs that it holds for."""
     written = [spec.checkpoint, *(run.checkpoint for run in spec.own_runs.values())]
-    used = spec.used_runs().values()
-    return [(policy, [run for run in used if run.checkpoint is policy]) for policy in written if policy is not None]
+    holds_for: dict[int, list[Run]] = {}
+    for run in spec.used_runs().values():
+        holds_for.setdefault(id(run.checkpoint), []).append(run)
+    return [(policy, holds_for.get(id(policy), [])) for policy in written if policy is not None]
 
 
 def in_budget(plan: Plan, budget: Budget, *, from_the_start: bool = False) -> Money | None:

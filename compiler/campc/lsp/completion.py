@@ -15,10 +15,10 @@ from campc.schema import BLOCKS, TIERS, AttributeInfo
 from campc.schema import types as t
 from campc.schema.conditions import BUILTINS_FILE, BUILTINS_RUN
 from campc.schema.spec import Spec
-from campc.syntax import tree
 from campc.values.currencies import DECIMALS
 
 K = lsp.CompletionItemKind
+_WORD = re.compile(r"[A-Za-z_][\w.]*$")
 _NUMBER = re.compile(r"(?:^|[\s\[(,])(\d[\d_]*(?:\.\d+)?)\s*([A-Za-z]*)$")
 _UNITS: tuple[tuple[type | tuple[type, ...], tuple[str, ...]], ...] = (
     ((t.DurationType, t.DurationOrCount), ("s", "min", "h", "d", "w")),
@@ -29,8 +29,12 @@ _UNITS: tuple[tuple[type | tuple[type, ...], tuple[str, ...]], ...] = (
 )
 
 
-def complete(compiled: Compiled, context: Context) -> list[lsp.CompletionItem]:
-    """The items for a place, the likeliest first."""
+MOST = 200
+"""How many names are offered at once; of more, those that go on with what was typed."""
+
+
+def complete(compiled: Compiled, context: Context) -> lsp.CompletionList:
+    """The items for a place, the likeliest first; incomplete where there are too many to send at each keystroke."""
     match context.part:
         case "use":
             found = list(_files(compiled, context.typed))
@@ -48,9 +52,20 @@ def complete(compiled: Compiled, context: Context) -> list[lsp.CompletionItem]:
             found = list(_values(compiled, context, attribute)) if attribute is not None else []
         case _:
             found = []
+    many = len(found) > MOST
+    if many:
+        typed = _WORD.search(context.typed)
+        wanted = typed[0].lower() if typed is not None else ""
+        found = [item for item in found if _goes_on(item.label.lower(), wanted)][:MOST]
     for place, item in enumerate(found):
         item.sort_text = f"{place:04d}"
-    return found
+    return lsp.CompletionList(many, found)
+
+
+def _goes_on(label: str, typed: str) -> bool:
+    """Whether the letters that were typed stand in a label in their order, as editors look for them."""
+    letters = iter(label)
+    return all(letter in letters for letter in typed)
 
 
 def _item(
@@ -69,8 +84,7 @@ def _items(compiled: Compiled, context: Context) -> Iterator[lsp.CompletionItem]
     kind = context.kind
     info = BLOCKS.get(kind)
     if info is not None:
-        written = {item.name for item in context.blocks[-1].body if isinstance(item, tree.Attribute)}
-        missing = [a for a in info.attributes.values() if a.name not in written]
+        missing = [a for a in info.attributes.values() if a.name not in context.written]
         for attribute in sorted(missing, key=lambda a: not a.required):
             detail = ("required, " if attribute.required else "") + attribute.type.words
             yield _item(attribute.name, K.Property, detail, f"{attribute.name} = ", attribute_text(attribute))
@@ -107,7 +121,7 @@ def _values(compiled: Compiled, context: Context, attribute: AttributeInfo) -> I
             if kinds[0] == "tier":
                 for tier in TIERS:
                     yield _item(tier, K.EnumMember, "tier")
-            yield from _references(spec, kinds[-1], _own_name(context))
+            yield from _references(spec, kinds[-1], context.name)
         case t.Gpus():
             yield from _references(spec, "lot", None)
         case t.CurrencyType():
@@ -133,11 +147,6 @@ def _values(compiled: Compiled, context: Context, attribute: AttributeInfo) -> I
         type_, (t.Word, t.Words, t.Boolean, t.Reference, t.Gpus, t.ConditionType, t.CurrencyType, t.Zone)
     ):
         yield _item(attribute.shown_example, K.Value, f"an example of {type_.words}")
-
-
-def _own_name(context: Context) -> str | None:
-    label = context.blocks[-1].label if context.blocks else None
-    return label.text if label is not None else None
 
 
 def _units(type_: t.Type, number: str) -> Iterator[lsp.CompletionItem]:
@@ -193,7 +202,7 @@ def _metrics(spec: Spec, run: str | None) -> list[str]:
 
 
 def _condition(spec: Spec, scope: str, context: Context) -> Iterator[lsp.CompletionItem]:
-    word = re.search(r"[A-Za-z_][\w.]*$", context.typed)
+    word = _WORD.search(context.typed)
     typed = word[0] if word else ""
     if scope == "results":
         run, dot, _ = typed.partition(".")

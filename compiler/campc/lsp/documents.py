@@ -12,12 +12,15 @@ from lsprotocol import types as lsp
 
 from campc.diagnostic import Diagnostic
 from campc.lsp.convert import Converter
+from campc.memory import Memory
 from campc.pipeline import Compiled, compile_source, is_catalog
 from campc.resolve.index import Occurrence, occurrences
 from campc.source import Source
 from campc.syntax import tree
+from campc.syntax.complete import Place, place
 from campc.syntax.parse import parse
 from campc.syntax.read import read as read_source
+from campc.syntax.texts import Texts
 
 
 def path_of(uri: str) -> Path | None:
@@ -37,10 +40,14 @@ class Documents:
 
     open: dict[str, Source] = field(factory=dict)
     _compiled: dict[str, Compiled] = field(factory=dict)
+    _stale: set[str] = field(factory=set)
+    """Those whose compilation is of an earlier version: good for names, not for places."""
+    _texts: Texts = field(factory=Texts)
+    _memories: dict[str, Memory] = field(factory=dict)
     _parsed: dict[Source, tree.File] = field(factory=dict)
 
     def put(self, uri: str, text: str) -> None:
-        """A text was opened or changed."""
+        """A text was opened."""
         path = path_of(uri)
         self.open[uri] = Source(str(path) if path is not None else uri, text, path)
         self.forget()
@@ -59,17 +66,26 @@ class Documents:
                 text = source.text[:start] + text + source.text[end:]
             source = Source(source.name, text, source.path)
         self.open[uri] = source
-        self.forget()
+        self._parsed.clear()
+        self._stale.add(uri)
+        self._stale.update(other for other, compiled in self._compiled.items() if _uses_others(compiled.file))
 
     def close(self, uri: str) -> None:
         """A text was closed: the disk counts again."""
         self.open.pop(uri, None)
+        self._memories.pop(uri, None)
         self.forget()
 
     def forget(self) -> None:
         """Something changed: nothing that was compiled holds any more."""
-        self._compiled.clear()
         self._parsed.clear()
+        self._stale.update(self._compiled)
+        for uri in self._compiled.keys() - self.open.keys():
+            del self._compiled[uri]
+
+    def is_current(self, uri: str) -> bool:
+        """Whether a text was compiled since it, or what it uses, changed."""
+        return uri in self._compiled and uri not in self._stale
 
     def read(self, path: str | os.PathLike[str], name: str) -> tuple[Source, tuple[Diagnostic, ...]]:
         """A file's text: the editor's, where it is open."""
@@ -81,25 +97,39 @@ class Documents:
 
     def compiled(self, uri: str) -> Compiled | None:
         """What an open text, or a file, compiles to; None where it can't be read."""
-        if uri not in self._compiled:
+        if not self.is_current(uri):
             source = self.open.get(uri)
-            if source is None:
+            memory = None
+            if source is not None:
+                memory = self._memories.setdefault(uri, Memory(self._texts))
+            else:
                 path = path_of(uri)
                 if path is None:
                     return None
                 source, unread = self.read(path, str(path))
                 if unread:
                     return None
-            compiled = compile_source(source, read=self.read)
+            compiled = compile_source(source, read=self.read, memory=memory)
             if is_catalog(compiled.file):
-                compiled = compile_source(source, read=self.read, catalog=True)
+                compiled = compile_source(source, read=self.read, catalog=True, memory=memory)
             self._compiled[uri] = compiled
+            self._stale.discard(uri)
         return self._compiled[uri]
+
+    def names(self, uri: str) -> Compiled | None:
+        """What an open text compiled to when it last did: nobody waits for a compilation to be told which names there are."""
+        return self._compiled.get(uri) or self.compiled(uri)
+
+    def around(self, uri: str, offset: int) -> Place:
+        """What stands around an offset of an open text, as it is now."""
+        source = self.open[uri]
+        return place(source, offset, *self._texts.around(source, offset))
 
     def file(self, source: Source) -> tree.File:
         """The tree of a source."""
         if source not in self._parsed:
-            self._parsed[source] = parse(source)[0]
+            compiled = (c.file for uri, c in self._compiled.items() if uri not in self._stale and c.source == source)
+            self._parsed[source] = next(compiled, None) or parse(source)[0]
         return self._parsed[source]
 
     def related(self, uri: str) -> Iterator[tree.File]:
@@ -159,3 +189,7 @@ class Documents:
     def declared(self, uri: str, kind: str, name: str) -> bool:
         """Whether a thing of that kind and name is declared where a text's names are known."""
         return any(o.declares and o.kind == kind and o.name == name for f in self.related(uri) for o in occurrences(f))
+
+
+def _uses_others(file: tree.File) -> bool:
+    return any(isinstance(item, tree.Use) for item in file.items)

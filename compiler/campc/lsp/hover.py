@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from campc.codes import CODES
-from campc.lsp.context import Context
 from campc.lsp.words import attribute_text, block_text, lot_text, package_text, window_text
 from campc.pipeline import Compiled
 from campc.resolve.index import Occurrence
@@ -12,7 +11,7 @@ from campc.source import Span
 from campc.syntax import tree
 
 
-def hover(compiled: Compiled, context: Context, occurrence: Occurrence | None, offset: int) -> tuple[str, Span] | None:
+def hover(compiled: Compiled, occurrence: Occurrence | None, offset: int) -> tuple[str, Span] | None:
     """Markdown for what stands at an offset, and the place that it is about."""
     if occurrence is not None:
         text = _thing(compiled, occurrence)

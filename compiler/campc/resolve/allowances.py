@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from campc.codes import CODES
 from campc.resolve.faults import Faults
@@ -27,14 +27,13 @@ def _item_lines(source: Source, comments: tuple[tree.Comment, ...]) -> Callable[
 
 
 def read_allowances(
-    source: Source, comments: tuple[tree.Comment, ...], items: list[tuple[int, int]], faults: Faults
+    source: Source, comments: tuple[tree.Comment, ...], items: Callable[[], Iterable[tuple[int, int]]], faults: Faults
 ) -> list[Allowance]:
-    """The allowances among the comments. ``items`` are first and last line of every item; malformed ones are reported as C213."""
+    """The allowances among the comments. ``items`` gives first and last line of every item; malformed ones are reported as C213."""
     found = []
-    followed_by = _item_lines(source, comments) if any(_DIRECTIVE.match(c.text) for c in comments) else None
-    for comment in comments:
-        if not _DIRECTIVE.match(comment.text):
-            continue
+    directives = [comment for comment in comments if _DIRECTIVE.match(comment.text)]
+    followed_by = _item_lines(source, comments) if directives else None
+    for comment in directives:
         match = _ALLOW.match(comment.text)
         if match is None:
             faults.report("C213", comment.at, "this is not an allowance that can be read", help=f"write {_FORM}")
@@ -63,6 +62,6 @@ def read_allowances(
                 assert followed_by is not None
                 lines = (followed_by(line),)
             else:
-                lines = (line, *sorted(first for first, last in items if last == line and first != line))
+                lines = (line, *sorted(first for first, last in items() if last == line and first != line))
             found.append(Allowance(code, reason, comment.at, lines))
     return found

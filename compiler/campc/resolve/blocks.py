@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from campc.diagnostic import Edit, Fix, Note
 from campc.records import define, field, fields
 from campc.resolve.decode import Decoder
@@ -17,6 +19,21 @@ if TYPE_CHECKING:
 
 OWN_CODE_WHERE_MISSING = {("ratio", "if_none")}
 """Required attributes whose absence a check reports with a code of its own."""
+
+
+@cache
+def keywords_of(kind: str) -> dict[str, str]:
+    """The argument of a kind's class for each attribute."""
+    return {
+        declared.metadata["campc"][5] or declared.name: declared.name
+        for declared in fields(CLASSES[kind])
+        if "campc" in declared.metadata
+    }
+
+
+@cache
+def _required(kind: str) -> tuple[AttributeInfo, ...]:
+    return tuple(a for a in BLOCKS[kind].attributes.values() if a.required)
 
 
 @define
@@ -43,11 +60,7 @@ class BlockDecoder:
                     self._inner(item, kind, info)
         name = block.label.text if block.label is not None else kind
         written = {*places, *broken}
-        missing = [
-            a
-            for a in info.attributes.values()
-            if a.required and a.name not in written and (kind, a.name) not in OWN_CODE_WHERE_MISSING
-        ]
+        missing = [a for a in _required(kind) if a.name not in written and (kind, a.name) not in OWN_CODE_WHERE_MISSING]
         if kind == "package" and "duration" not in written and _is_lump(values.get("price")):
             missing.append(info.attributes["duration"])
         if kind == "run" and ("variant_of" in places or "variant_of" in broken):
@@ -59,16 +72,12 @@ class BlockDecoder:
         if missing:
             self._missing(block, kind, name, missing)
             broken.update(a.name for a in missing)
-        needed = {a.name for a in info.attributes.values() if a.required}
-        if block.broken or broken & needed or (kind == "package" and "duration" in broken):
-            self.faulty.add((kind, name))
-        cls = CLASSES[kind]
-        keywords = {
-            declared.metadata["campc"][5] or declared.name: declared.name
-            for declared in fields(cls)
-            if "campc" in declared.metadata
-        }
-        return cls(
+        if broken or block.broken:
+            needed = {a.name for a in info.attributes.values() if a.required}
+            if block.broken or broken & needed or (kind == "package" and "duration" in broken):
+                self.faulty.add((kind, name))
+        keywords = keywords_of(kind)
+        return CLASSES[kind](
             name=name,
             at=block.at,
             head=block.head,

@@ -9,7 +9,7 @@ from fractions import Fraction
 from campc.records import define, field
 from campc.resolve import limits
 from campc.resolve.conditions import Reader
-from campc.resolve.evaluate import Lets, evaluate
+from campc.resolve.evaluate import Lets, Uses, evaluate
 from campc.resolve.faults import Fault, Unclear, did_you_mean, replace
 from campc.resolve.gather import MAY_BE_USED
 from campc.resolve.units import Value, kind_of
@@ -54,6 +54,8 @@ class Decoder:
     incomplete: bool = False
     """A used file could not be read in full: what it would have declared is no fault of this one."""
     unclear: Unclear = field(factory=Unclear)
+    uses: Uses = field(factory=Uses)
+    """What the values rest on that were decoded since this was set."""
 
     def decode(self, type_: t.Type, expr: tree.Expr) -> Any:
         """The value of an attribute. Raises Fault."""
@@ -77,7 +79,10 @@ class Decoder:
             case t.Rates():
                 return self._rates(expr)
             case t.ConditionType(scope=scope):
-                return self.reader.read(expr, scope)
+                condition = self.reader.read(expr, scope)
+                self.uses.asks_lets = True
+                self.uses.names.update(("run", use.run) for use in condition.metrics if use.run is not None)
+                return condition
         if isinstance(expr, tree.Name) and expr.text not in self.lets.declared and not self.lets.incomplete:
             raise self._no_value(type_, expr)
         return self._plain(type_, expr, evaluate(expr, self.lets))
@@ -216,6 +221,7 @@ class Decoder:
                     if (self.incomplete and kind in MAY_BE_USED) or self.unclear.may_declare(kind, word):
                         raise Fault(None, expr.at)
                     raise self._undefined(word, kind, expr.at)
+                self.uses.names.add((kind, word))
                 return word
             case tree.Literal(value=str() as text, at=at):
                 fix = replace(at, text) if text in self.names[kind] else None
@@ -251,6 +257,7 @@ class Decoder:
                     tiers.append(word)
                     continue
                 if word in self.names["window"]:
+                    self.uses.names.add(("window", word))
                     windows.append(word)
                     continue
                 if self.unclear.may_declare("window", word):

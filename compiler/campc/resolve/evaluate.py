@@ -21,6 +21,17 @@ if TYPE_CHECKING:
 
 
 @define
+class Uses:
+    """What the value of an attribute rests on, besides its text."""
+
+    names: set[tuple[str, str]] = field(factory=set)
+    """Kind and name of what it refers to."""
+    lets: set[str] = field(factory=set)
+    asks_lets: bool = False
+    """Whether it reads names that a ``let`` may give another meaning, whatever they mean now."""
+
+
+@define
 class Lets:
     """The ``let``s of a spec, computed when they are first used."""
 
@@ -29,6 +40,8 @@ class Lets:
     incomplete: bool = False
     """A used file could not be read in full, and may declare more."""
     used: set[str] = field(factory=set)
+    asked: set[str] = field(factory=set)
+    """Those that were used since this was set."""
     _values: dict[str, Value | None] = field(factory=dict)
 
     def value(self, name: tree.Name) -> Value:
@@ -47,6 +60,7 @@ class Lets:
                 fix,
             )
         self.used.add(word)
+        self.asked.add(word)
         if word not in self._values:
             try:
                 self._values[word] = evaluate(let.value, self)

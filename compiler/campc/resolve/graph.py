@@ -16,6 +16,16 @@ def circle(path: list[str]) -> str:
     return " → ".join(names)
 
 
+def all_backwards(edges: Mapping[str, Iterable[str]]) -> bool:
+    """Whether every edge goes to a name that comes before it, or to none of them: then there is no cycle."""
+    before: set[str] = set()
+    for name, targets in edges.items():
+        if any(target not in before and target in edges for target in targets):
+            return False
+        before.add(name)
+    return True
+
+
 def cycles(edges: Mapping[str, Iterable[str]]) -> list[list[str]]:
     """The cycles of a graph, each once, as its members in order from the one that comes first in ``edges``; every member is in one of them."""
     order = {name: index for index, name in enumerate(edges)}

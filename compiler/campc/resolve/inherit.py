@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from campc import records
+from campc.resolve.blocks import keywords_of
 from campc.resolve.faults import Faults, did_you_mean
-from campc.resolve.graph import circle, cycles, parents_first
+from campc.resolve.graph import all_backwards, circle, cycles, parents_first
 from campc.schema import Checkpoint, Node, Run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from campc.resolve.memory import Memory
 
 
 NOT_INHERITED = ("because", "role", "change", "variant_of")
@@ -22,6 +25,8 @@ def report_cycles(
 ) -> set[str]:
     """Report C209 for each cycle at its first member in the file; the names of all that are in one."""
     members: set[str] = set()
+    if all_backwards(edges):
+        return members
     for path in cycles(edges):
         if members & set(path):
             continue
@@ -42,23 +47,28 @@ def report_cycles(
     return members
 
 
-def inherit(own: Mapping[str, Run], default: Checkpoint | None, faults: Faults, circular: set[str]) -> dict[str, Run]:
+def inherit(
+    own: Mapping[str, Run], default: Checkpoint | None, faults: Faults, circular: set[str], memory: Memory | None = None
+) -> dict[str, Run]:
     """Each run with what it inherits in place, and ``change`` applied to its params."""
     done: dict[str, Run] = {}
-    words = {
-        declared.metadata["campc"][5] or declared.name: declared.name
-        for declared in records.fields(Run)
-        if "campc" in declared.metadata
-    }
+    words = keywords_of("run")
+    inherited = [(word, python_name) for word, python_name in words.items() if word not in NOT_INHERITED]
 
     def one(name: str) -> None:
         run = own[name]
         parent = done.get(run.variant_of) if run.variant_of is not None and name not in circular else None
+        if memory is not None:
+            known = memory.inherited(run, parent, default)
+            if known is not None:
+                done[name] = known
+                return
+        found = len(faults.found)
         values: dict[str, Any] = {}
         broken = set(run.broken)
         if parent is not None:
-            for word, python_name in words.items():
-                if word in NOT_INHERITED or run.wrote(word) or word in run.broken:
+            for word, python_name in inherited:
+                if run.wrote(word) or word in run.broken:
                     continue
                 if (word == "seed" and run.wrote("seeds")) or (word == "seeds" and run.wrote("seed")):
                     continue
@@ -89,6 +99,8 @@ def inherit(own: Mapping[str, Run], default: Checkpoint | None, faults: Faults, 
         values["params"] = params
         values["broken"] = frozenset(broken)
         done[name] = records.evolve(run, **values)
+        if memory is not None and found == len(faults.found):
+            memory.keep_inherited(run, parent, default, done[name])
 
     for name in parents_first(own, {n: run.variant_of if n not in circular else None for n, run in own.items()}):
         one(name)

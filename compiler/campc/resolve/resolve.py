@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Iterator
+from functools import partial
 
 from campc import records
 from campc.diagnostic import Diagnostic, Note
@@ -13,7 +14,7 @@ from campc.resolve.allowances import read_allowances
 from campc.resolve.blocks import BlockDecoder, guess_kind
 from campc.resolve.conditions import Reader
 from campc.resolve.decode import Decoder
-from campc.resolve.evaluate import Lets
+from campc.resolve.evaluate import Lets, Uses
 from campc.resolve.faults import Faults, Unclear, did_you_mean, limited_guesses
 from campc.resolve.gather import Gathered, Load, gather
 from campc.resolve.inherit import inherit, report_cycles
@@ -25,6 +26,8 @@ from campc.values.instants import zone
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from campc.resolve.memory import Memory
 
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
@@ -43,12 +46,12 @@ class Resolved:
     diagnostics: tuple[Diagnostic, ...]
 
 
-def resolve(root: tree.File, load: Load, *, catalog: bool = False) -> Resolved:
-    """Resolve a root file. ``catalog``: it may be a file that others use, and needs no campaign."""
+def resolve(root: tree.File, load: Load, *, catalog: bool = False, memory: Memory | None = None) -> Resolved:
+    """Resolve a root file. ``catalog``: it may be a file that others use, and needs no campaign. ``memory``: of earlier resolutions of it."""
     faults = Faults()
     with limited_guesses():
         gathered = gather(root, load, faults)
-        return _Resolver(root, gathered, faults, catalog).run()
+        return _Resolver(root, gathered, faults, catalog, memory).run()
 
 
 @define
@@ -57,6 +60,7 @@ class _Resolver:
     gathered: Gathered
     faults: Faults
     catalog: bool
+    memory: Memory | None
     names: dict[str, dict[str, tree.Block]] = field(factory=dict)
     """What is declared, kind by kind; broken, repeated and misspelt blocks count."""
     groups: dict[str, dict[str, Any]] = field(factory=dict)
@@ -88,6 +92,8 @@ class _Resolver:
         blocks = BlockDecoder(decoder, self.faults)
         self.groups = {kind: {} for kind in _GROUPS}
         lets.compute_all()
+        if self.memory is not None:
+            self.memory.begin(self.names, self.gathered.lets, local_zone)
         for block, _ in self.gathered.blocks:
             self._decode(block, "", blocks)
         return self._finish(blocks, lets, local_zone)
@@ -189,19 +195,9 @@ class _Resolver:
             tier_name = inside
             extra = {"tier": tier_name, "order": self.windows}
             self.windows += 1
-        node = blocks.decode(block, kind, **extra)
-        if kind == "run":
-            own = [item for item in block.body if isinstance(item, tree.Block) and item.kind == "checkpoint"]
-            for again in own[1:]:
-                self._repeated(again, "checkpoint", own[0])
-            if own:
-                if own[0].label is not None:
-                    self.faults.report(
-                        "C101", own[0].label.at, "a checkpoint takes no name", help="write checkpoint { … }"
-                    )
-                inner = blocks.decode(own[0], "checkpoint")
-                assert isinstance(node, Run) and isinstance(inner, Checkpoint)
-                node = records.evolve(node, checkpoint=inner)
+        node = self.memory.node(block, kind, blocks.decoder.lets.used, extra) if self.memory is not None else None
+        if node is None:
+            node = self._node(block, kind, extra, blocks)
         if kind in _GROUPS:
             self._enter(kind, node)
         elif info.once:
@@ -218,6 +214,30 @@ class _Resolver:
                 self.singles[kind] = node
         else:
             self.lists.setdefault(kind, []).append(node)
+
+    def _node(self, block: tree.Block, kind: str, extra: dict[str, Any], blocks: BlockDecoder) -> Node:
+        """The object of a block; remembered, where nothing was at fault."""
+        decoder, found = blocks.decoder, len(self.faults.found)
+        decoder.uses = Uses()
+        decoder.lets.asked = decoder.uses.lets
+        node = blocks.decode(block, kind, **extra)
+        broken = bool(node.broken or block.broken)
+        if kind == "run":
+            own = [item for item in block.body if isinstance(item, tree.Block) and item.kind == "checkpoint"]
+            for again in own[1:]:
+                self._repeated(again, "checkpoint", own[0])
+            if own:
+                if own[0].label is not None:
+                    self.faults.report(
+                        "C101", own[0].label.at, "a checkpoint takes no name", help="write checkpoint { … }"
+                    )
+                inner = blocks.decode(own[0], "checkpoint")
+                assert isinstance(node, Run) and isinstance(inner, Checkpoint)
+                node = records.evolve(node, checkpoint=inner)
+                broken = broken or bool(inner.broken or own[0].broken)
+        if self.memory is not None and found == len(self.faults.found) and not broken:
+            self.memory.keep(block, kind, node, decoder.uses)
+        return node
 
     def _decode_tier(self, block: tree.Block, blocks: BlockDecoder) -> None:
         name = block.label.text if block.label is not None else "essential"
@@ -268,7 +288,7 @@ class _Resolver:
         circular |= report_cycles(own_runs, {n: _one(run.from_) for n, run in own_runs.items()}, "from", self.faults)
         default = self.singles.get("checkpoint")
         assert default is None or isinstance(default, Checkpoint)
-        runs = inherit(own_runs, default, self.faults, circular)
+        runs = inherit(own_runs, default, self.faults, circular, self.memory)
         blocks.faulty.update(("run", name) for name in circular)
         source = self.root.source
         campaign = self.singles.get("campaign")
@@ -281,11 +301,10 @@ class _Resolver:
                 )
             campaign = CLASSES["campaign"](name="", at=at, head=at, name_at=at)
         assert isinstance(campaign, Campaign)
-        items = list(_extents(self.root))
-        allowances = read_allowances(source, self.root.comments, items, self.faults)
+        allowances = read_allowances(source, self.root.comments, partial(_extents, self.root), self.faults)
         for used_source in self.gathered.sources[1:]:
             comments = tuple(c for s, c in self.gathered.comments if s is used_source)
-            allowances.extend(read_allowances(used_source, comments, [], self.faults))
+            allowances.extend(read_allowances(used_source, comments, tuple, self.faults))
         declarations: dict[str, Any] = {_GROUPS[kind]: group for kind, group in self.groups.items()}
         declarations.update({kind: self.singles.get(kind) for kind in _SINGLES})
         spec = Spec(

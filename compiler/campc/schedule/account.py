@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
-from campc.schedule.place import Placed
-from campc.schedule.plan import Account, Costs, Gpu, Interval
+from campc.schedule.place import Moment, Placed
+from campc.schedule.plan import Account, Costs, Gpu
 from campc.schedule.timeline import Term
 from campc.schema.market import Package
 from campc.schema.spec import Spec
@@ -20,7 +20,7 @@ def account(spec: Spec, lot_name: str, term: Term, placed: Mapping[str, Placed])
     lot = spec.lots[lot_name]
     package = spec.package_of(lot)
     on_it = [item for item in placed.values() if item.window.on is not None and item.window.on.lot == lot_name]
-    last_end = max((item.interval.end for item in on_it), default=term.start)
+    last_end = Fraction(max((item.end for item in on_it), default=term.start))
     last_end = max(last_end, term.start)
     reserved = last_end - term.start
     usable = term.usable_end
@@ -52,19 +52,19 @@ def account(spec: Spec, lot_name: str, term: Term, placed: Mapping[str, Placed])
 
 def _busy(items: Iterable[Placed]) -> Fraction:
     """GPU-seconds in use; where two windows hold one GPU at once, once."""
-    by_gpu: dict[Gpu, list[Interval]] = {}
+    by_gpu: dict[Gpu, list[Placed]] = {}
     for item in items:
         for gpu in item.gpus:
-            by_gpu.setdefault(gpu, []).append(item.interval)
-    seconds = _ZERO
-    for intervals in by_gpu.values():
-        reached: Fraction | None = None
-        for interval in sorted(intervals, key=lambda i: i.start):
-            begin = interval.start if reached is None else max(interval.start, reached)
-            if interval.end > begin:
-                seconds += interval.end - begin
-                reached = interval.end
-    return seconds
+            by_gpu.setdefault(gpu, []).append(item)
+    seconds: Moment = 0
+    for on_gpu in by_gpu.values():
+        reached: Moment | None = None
+        for item in sorted(on_gpu, key=lambda i: i.begin):
+            begin = item.begin if reached is None else max(item.begin, reached)
+            if item.end > begin:
+                seconds += item.end - begin
+                reached = item.end
+    return Fraction(seconds)
 
 
 def price_of(package: Package, reserved: Fraction) -> Money | None:

@@ -31,11 +31,10 @@ def daly(write: float, mean_time: float) -> float:
 def mean_time_between(spec: Spec, run: str) -> Fraction | None:
     """The mean time between interruptions of the lots that a run is on; the shortest, of several."""
     rates = []
-    for window in spec.windows.values():
-        if window.run == run:
-            package = spec.package_of(spec.lot_of(window))
-            if package is not None and package.interruptions is not None:
-                rates.append(package.interruptions.per_second)
+    for window in spec.windows_of(run):
+        package = spec.package_of(spec.lot_of(window))
+        if package is not None and package.interruptions is not None:
+            rates.append(package.interruptions.per_second)
     return 1 / max(rates) if rates else None
 
 
@@ -48,15 +47,8 @@ def interval_seconds(spec: Spec, run: Run) -> Fraction | None:
         case Duration(seconds=seconds):
             return seconds
         case Steps(count=count):
-            takes = [
-                w.takes.likely.seconds
-                for w in spec.windows.values()
-                if w.run == run.name and w.takes is not None and w.kind == "train"
-            ] or [
-                w.takes.likely.seconds
-                for w in spec.windows.values()
-                if w.run == run.name and w.takes is not None and w.kind == "rerun"
-            ]
+            of_run = [(w.kind, w.takes.likely.seconds) for w in spec.windows_of(run.name) if w.takes is not None]
+            takes = [time for kind, time in of_run if kind == "train"] or [t for kind, t in of_run if kind == "rerun"]
             if not takes or run.steps is None:
                 return None
             return takes[0] / (run.steps.count * max(1, len(run.seeds))) * count

@@ -46,7 +46,7 @@ def make_plan(spec: Spec) -> Plan:
         conflicts=conflicts(placements),
         costs=money,
         ratios=tuple(ratio_row(spec, ratio, money) for ratio in spec.ratios.values()),
-        packages=compare(spec, terms, start),
+        packages=compare(spec, terms, start, placed),
         checkpoints=rows,
     )
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 
 from campc import records
 from campc.schedule.account import price_of
-from campc.schedule.place import place
+from campc.schedule.place import Placed, place
 from campc.schedule.plan import PackageRow
 from campc.schedule.timeline import Term, billed_by_time
 from campc.schema.market import Lot, Package
@@ -18,7 +19,9 @@ from campc.values.quantities import Offset
 _ZERO = Fraction(0)
 
 
-def compare(spec: Spec, terms: dict[str, Term], start: Instant | None) -> tuple[PackageRow, ...]:
+def compare(
+    spec: Spec, terms: dict[str, Term], start: Instant | None, as_planned: Mapping[str, Placed]
+) -> tuple[PackageRow, ...]:
     """One row a package that could hold the work of the lots of its GPU model, in the file's order."""
     rows = []
     for package in spec.packages.values():
@@ -28,7 +31,7 @@ def compare(spec: Spec, terms: dict[str, Term], start: Instant | None) -> tuple[
         windows = [w for w in spec.windows.values() if w.on is not None and any(w.on.lot == lot.name for lot in lots)]
         if not lots or not _large_enough(spec, package, lots, windows):
             continue
-        rows.append(_row(spec, package, lots, terms, start))
+        rows.append(_row(spec, package, lots, terms, start, as_planned))
     return tuple(rows)
 
 
@@ -61,7 +64,14 @@ def _large_enough(spec: Spec, package: Package, lots: list[Lot], windows: list[W
     return package.gpus >= gpus
 
 
-def _row(spec: Spec, package: Package, lots: list[Lot], terms: dict[str, Term], start: Instant | None) -> PackageRow:
+def _row(
+    spec: Spec,
+    package: Package,
+    lots: list[Lot],
+    terms: dict[str, Term],
+    start: Instant | None,
+    as_planned: Mapping[str, Placed],
+) -> PackageRow:
     begin = min(terms[lot.name].start for lot in lots)
     chosen = [lot for lot in lots if lot.package == package.name]
     lot = records.evolve(
@@ -76,15 +86,18 @@ def _row(spec: Spec, package: Package, lots: list[Lot], terms: dict[str, Term], 
     elif not billed_by_time(package) and package.duration is not None:
         end = begin + package.duration.seconds
     usable = None if end is None else end - package.ends_early.seconds
-    names = {each.name for each in lots}
-    windows = {name: _moved(window, names, lot.name) for name, window in spec.windows.items()}
-    placed = place(
-        records.evolve(spec, windows=windows, lots={**spec.lots, lot.name: lot}),
-        {**terms, lot.name: Term(begin, end, usable)},
-        start,
-    )
+    if len(lots) == 1 and chosen and begin == terms[lot.name].start:
+        placed = as_planned
+    else:
+        names = {each.name for each in lots}
+        windows = {name: _moved(window, names, lot.name) for name, window in spec.windows.items()}
+        placed = place(
+            records.evolve(spec, windows=windows, lots={**spec.lots, lot.name: lot}),
+            {**terms, lot.name: Term(begin, end, usable)},
+            start,
+        )
     on_it = [p for p in placed.values() if p.window.on is not None and p.window.on.lot == lot.name]
-    last_end = max((p.interval.end for p in on_it), default=begin)
+    last_end = Fraction(max((p.end for p in on_it), default=begin))
     reserved = max(last_end - begin, _ZERO)
     overrun = _ZERO if usable is None else max(last_end - usable, _ZERO)
     uncommitted = None if usable is None else max(usable - last_end, _ZERO)

@@ -11,11 +11,21 @@ from campc.records import define, field
 from campc.schedule.plan import Conflict, Gpu, Interval, Placement
 from campc.schedule.timeline import Term, seconds_from
 from campc.schema.spec import Spec
-from campc.schema.work import TIERS, Window
+from campc.schema.work import TIERS, GpuSet, Window
 from campc.values.instants import Instant
 from campc.values.quantities import Offset
 
-_ZERO = Fraction(0)
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+Moment: TypeAlias = int | Fraction
+"""A time on the campaign's clock: a whole number of seconds where it is one, since sums of these take a tenth of the time."""
+
+
+def moment(seconds: Fraction) -> Moment:
+    """A time as it is reckoned with here."""
+    return seconds.numerator if seconds.denominator == 1 else seconds
 
 
 @define
@@ -23,10 +33,16 @@ class Placed:
     """A window's place before slack is known."""
 
     window: Window
-    interval: Interval
+    begin: Moment
+    end: Moment
     gpus: tuple[Gpu, ...]
     fixed: bool
     predecessors: list[str] = field(factory=list)
+
+    @property
+    def interval(self) -> Interval:
+        """From its begin to its end."""
+        return Interval(Fraction(self.begin), Fraction(self.end))
 
 
 def place(spec: Spec, terms: Mapping[str, Term], start: Instant | None) -> dict[str, Placed]:
@@ -47,8 +63,14 @@ class _Placer:
     start: Instant | None
     placed: dict[str, Placed] = field(factory=dict)
     busy: dict[Gpu, Taken] = field(factory=dict)
-    lot_ends: dict[str, Fraction] = field(factory=dict)
+    lot_ends: dict[str, Moment] = field(factory=dict)
     """The end of what is placed on each lot so far."""
+    lot_starts: dict[str, Moment] = field(init=False)
+    _gpus_of: dict[GpuSet, tuple[Gpu, ...]] = field(factory=dict)
+
+    @lot_starts.default
+    def _lot_starts(self) -> dict[str, Moment]:
+        return {name: moment(term.start) for name, term in self.terms.items()}
 
     def run(self) -> None:
         waiting: dict[str, Window] = {}
@@ -99,45 +121,50 @@ class _Placer:
         )
         return not unknown and (window.on is None or window.on.lot in self.terms)
 
-    def _fixed_start(self, window: Window) -> Fraction | None:
+    def _fixed_start(self, window: Window) -> Moment | None:
         match window.starts:
+            case None:
+                return None
             case Instant() as instant:
-                return seconds_from(self.start, instant)
+                seconds = seconds_from(self.start, instant)
+                return None if seconds is None else moment(seconds)
             case Offset(by=by):
-                return (self.terms[window.on.lot].start if window.on is not None else _ZERO) + by.seconds
-        return None
+                return (self.lot_starts[window.on.lot] if window.on is not None else 0) + moment(by.seconds)
 
-    def _gpus(self, window: Window) -> tuple[Gpu, ...]:
-        if window.on is None:
+    def _gpus(self, on: GpuSet | None) -> tuple[Gpu, ...]:
+        if on is None:
             return ()
-        lot = self.spec.lots[window.on.lot]
-        package = self.spec.package_of(lot)
-        count = package.gpus if package is not None else 1
-        if window.on.low is None or window.on.high is None:
-            return tuple((lot.name, index) for index in range(min(count, MOST_GPUS)))
-        return tuple(
-            (lot.name, index) for index in range(window.on.low, min(window.on.high, window.on.low + MOST_GPUS) + 1)
-        )
+        found = self._gpus_of.get(on)
+        if found is None:
+            lot = self.spec.lots[on.lot]
+            package = self.spec.package_of(lot)
+            count = package.gpus if package is not None else 1
+            if on.low is None or on.high is None:
+                indexes = range(min(count, MOST_GPUS))
+            else:
+                indexes = range(on.low, min(on.high, on.low + MOST_GPUS) + 1)
+            found = self._gpus_of[on] = tuple((lot.name, index) for index in indexes)
+        return found
 
-    def _put(self, window: Window, begin: Fraction, *, fixed: bool) -> None:
+    def _put(self, window: Window, begin: Moment, *, fixed: bool) -> None:
         assert window.takes is not None
-        interval = Interval(begin, begin + window.takes.likely.seconds)
-        gpus = self._gpus(window)
-        self.placed[window.name] = Placed(window, interval, gpus, fixed)
+        end = begin + moment(window.takes.likely.seconds)
+        gpus = self._gpus(window.on)
+        self.placed[window.name] = Placed(window, begin, end, gpus, fixed)
         for gpu in gpus:
-            self.busy.setdefault(gpu, Taken()).add(interval)
+            self.busy.setdefault(gpu, Taken()).add(begin, end)
         if window.on is not None:
-            self.lot_ends[window.on.lot] = max(interval.end, self.lot_ends.get(window.on.lot, interval.end))
+            self.lot_ends[window.on.lot] = max(end, self.lot_ends.get(window.on.lot, end))
 
-    def _earliest(self, window: Window) -> Fraction:
+    def _earliest(self, window: Window) -> Moment:
         assert window.takes is not None
-        begin = self.terms[window.on.lot].start if window.on is not None else _ZERO
+        begin = self.lot_starts[window.on.lot] if window.on is not None else 0
         for name in window.after:
-            begin = max(begin, self.placed[name].interval.end)
+            begin = max(begin, self.placed[name].end)
         if window.last and window.on is not None:
             begin = max(begin, self.lot_ends.get(window.on.lot, begin))
-        length = window.takes.likely.seconds
-        taken = [self.busy[gpu] for gpu in self._gpus(window) if gpu in self.busy]
+        length = moment(window.takes.likely.seconds)
+        taken = [self.busy[gpu] for gpu in self._gpus(window.on) if gpu in self.busy]
         moved = True
         while moved:
             moved = False
@@ -162,20 +189,19 @@ def _turn(window: Window) -> tuple[bool, int, int, str]:
 class Taken:
     """The time at which one GPU is held, as disjoint intervals in order; what touches is one."""
 
-    starts: list[Fraction] = field(factory=list)
-    ends: list[Fraction] = field(factory=list)
+    starts: list[Moment] = field(factory=list)
+    ends: list[Moment] = field(factory=list)
 
-    def add(self, interval: Interval) -> None:
+    def add(self, start: Moment, end: Moment) -> None:
         """Hold an interval as well."""
-        first = bisect_left(self.ends, interval.start)
-        last = bisect_right(self.starts, interval.end)
-        start, end = interval.start, interval.end
+        first = bisect_left(self.ends, start)
+        last = bisect_right(self.starts, end)
         if first < last:
             start, end = min(start, self.starts[first]), max(end, self.ends[last - 1])
         self.starts[first:last] = [start]
         self.ends[first:last] = [end]
 
-    def free_from(self, begin: Fraction, length: Fraction) -> Fraction:
+    def free_from(self, begin: Moment, length: Moment) -> Moment:
         """The earliest moment, not before ``begin``, from which so much time is free."""
         index = bisect_right(self.ends, begin)
         while index < len(self.starts) and self.starts[index] < begin + length:
@@ -190,7 +216,7 @@ MOST_GPUS = 4096
 
 def order(placed: Mapping[str, Placed]) -> list[Placed]:
     """In planned order: by start, then by the file."""
-    return sorted(placed.values(), key=lambda p: (p.interval.start, p.window.order))
+    return sorted(placed.values(), key=lambda p: (p.begin, p.window.order))
 
 
 def link(spec: Spec, placed: Mapping[str, Placed]) -> None:
@@ -209,7 +235,7 @@ def link(spec: Spec, placed: Mapping[str, Placed]) -> None:
             latest[gpu] = item
         if item.window.last and item.window.on is not None:
             on_lot = by_lot[item.window.on.lot]
-            names.extend(other.window.name for other in on_lot if other.interval.end <= item.interval.start)
+            names.extend(other.window.name for other in on_lot if other.end <= item.begin)
         item.predecessors = list(dict.fromkeys(n for n in names if n != item.window.name))
 
 
@@ -219,23 +245,24 @@ def slacks(placed: Mapping[str, Placed], terms: Mapping[str, Term]) -> dict[str,
     for item in placed.values():
         for name in item.predecessors:
             followers[name].append(item)
-    latest_end: dict[str, Fraction | None] = {}
+    latest_end: dict[str, Moment | None] = {}
+    usable_ends = {name: None if term.usable_end is None else moment(term.usable_end) for name, term in terms.items()}
     # Every follower starts at or after its predecessor's end, or (in a conflict) at least later in planned order.
     for item in reversed(order(placed)):
-        bounds: list[Fraction] = []
+        bounds: list[Moment] = []
         if item.window.on is not None:
-            usable = terms[item.window.on.lot].usable_end
+            usable = usable_ends[item.window.on.lot]
             if usable is not None:
                 bounds.append(usable)
         for follower in followers[item.window.name]:
             if follower.fixed:
-                bounds.append(follower.interval.start)
+                bounds.append(follower.begin)
             else:
                 bound = latest_end.get(follower.window.name)
                 if bound is not None:
-                    bounds.append(bound - follower.interval.length)
+                    bounds.append(bound + follower.begin - follower.end)
         latest_end[item.window.name] = min(bounds) if bounds else None
-    return {name: None if bound is None else bound - placed[name].interval.end for name, bound in latest_end.items()}
+    return {name: None if bound is None else Fraction(bound - placed[name].end) for name, bound in latest_end.items()}
 
 
 def critical(placed: Mapping[str, Placed]) -> set[str]:
@@ -246,15 +273,15 @@ def critical(placed: Mapping[str, Placed]) -> set[str]:
         if item.window.on is not None:
             lots.setdefault(item.window.on.lot, []).append(item)
     for items in lots.values():
-        end = max(item.interval.end for item in items)
-        stack = [item for item in items if item.interval.end == end]
+        end = max(item.end for item in items)
+        stack = [item for item in items if item.end == end]
         while stack:
             item = stack.pop()
             if item.window.name in found:
                 continue
             found.add(item.window.name)
             if not item.fixed:
-                stack.extend(placed[n] for n in item.predecessors if placed[n].interval.end == item.interval.start)
+                stack.extend(placed[n] for n in item.predecessors if placed[n].end == item.begin)
     return found
 
 
@@ -270,14 +297,16 @@ def conflicts(placements: Mapping[str, Placement]) -> tuple[Conflict, ...]:
             by_gpu.setdefault(gpu, []).append(placement)
     pairs: dict[tuple[str, str], tuple[Placement, Placement, list[Gpu]]] = {}
     for gpu, items in by_gpu.items():
-        items.sort(key=lambda p: (p.start, p.window.order))
-        open_: list[tuple[Fraction, int, Placement]] = []
+        # Placements come in the order of their start, then of the file.
+        open_: list[tuple[Moment, int, Placement]] = []
         for place_, item in enumerate(items):
-            while open_ and open_[0][0] <= item.start:
+            start = moment(item.start)
+            while open_ and open_[0][0] <= start:
                 heappop(open_)
-            for _, _, other in sorted(open_[:MOST_CONFLICTS], key=lambda entry: entry[1]):
-                pairs.setdefault((other.name, item.name), (other, item, []))[2].append(gpu)
-            heappush(open_, (item.end, place_, item))
+            if open_:
+                for _, _, other in sorted(open_[:MOST_CONFLICTS], key=lambda entry: entry[1]):
+                    pairs.setdefault((other.name, item.name), (other, item, []))[2].append(gpu)
+            heappush(open_, (moment(item.end), place_, item))
     found = []
     for first, second, gpus in pairs.values():
         shared = first.interval & second.interval

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from campc.records import evolve, field, frozen
 from campc.schema.campaign import Campaign, Corpus, Outcome, Unknown
@@ -70,6 +70,28 @@ class Spec:
     allowances: tuple[Allowance, ...] = ()
     faulty: frozenset[tuple[str, str]] = frozenset()
     """Kind and name of blocks of which something needed is broken or missing, and was reported."""
+    _windows_on: Mapping[str, list[Window]] = field(init=False, repr=False)
+    _windows_of: Mapping[str | None, list[Window]] = field(init=False, repr=False)
+    _used_runs: Mapping[str, Run] = field(init=False, repr=False)
+
+    @_windows_on.default
+    def _find_windows_on(self) -> Mapping[str, list[Window]]:
+        found: dict[str, list[Window]] = {}
+        for window in self.windows.values():
+            if window.on is not None:
+                found.setdefault(window.on.lot, []).append(window)
+        return found
+
+    @_windows_of.default
+    def _find_windows_of(self) -> Mapping[str | None, list[Window]]:
+        found: dict[str | None, list[Window]] = {}
+        for window in self.windows.values():
+            found.setdefault(window.run, []).append(window)
+        return found
+
+    @_used_runs.default
+    def _find_used_runs(self) -> Mapping[str, Run]:
+        return {name: run for name, run in self.runs.items() if name in self._windows_of}
 
     def package_of(self, lot: Lot | None) -> Package | None:
         """The package of a lot, where both are known."""
@@ -85,12 +107,15 @@ class Spec:
 
     def windows_on(self, lot: str) -> Iterator[Window]:
         """The windows on a lot, in the file's order."""
-        return (window for window in self.windows.values() if window.on is not None and window.on.lot == lot)
+        return iter(self._windows_on.get(lot, ()))
 
-    def used_runs(self) -> dict[str, Run]:
+    def windows_of(self, run: str) -> Sequence[Window]:
+        """The windows that execute a run, in the file's order."""
+        return self._windows_of.get(run, ())
+
+    def used_runs(self) -> Mapping[str, Run]:
         """The runs that some window executes, in the order of declaration."""
-        used = {window.run for window in self.windows.values()}
-        return {name: run for name, run in self.runs.items() if name in used}
+        return self._used_runs
 
     def with_windows(self, windows: Mapping[str, Window]) -> Spec:
         """The same spec with other windows: for what-if schedules."""

@@ -98,7 +98,7 @@ def begins_item(kinds: list[int], index: int) -> bool:
 
 def pair(tokens: Tokens) -> Paired | None:
     """The tokens with their brackets in pairs, or None where they do not pair or are nested too deeply."""
-    kept = Tokens(tokens.source, comments=tokens.comments, broken=tokens.broken, read=tokens.read)
+    kept = Tokens(tokens.source, tokens.of, comments=tokens.comments, broken=tokens.broken, read=tokens.read)
     kept.cut_short, kept.too_deep = tokens.cut_short, tokens.too_deep
     kinds, starts, ends = kept.kinds, kept.starts, kept.ends
     block: list[int] = []

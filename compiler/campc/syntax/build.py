@@ -23,6 +23,7 @@ from campc.values.quantities import Duration, Offset
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 
@@ -63,7 +64,7 @@ class Builder(ExpressionBuilder):
     def on_let(self, parts: Parts) -> Let:
         value: Expr = parts[3]
         name = self.span(parts[1])
-        return Let(self.word(parts[1]), name, value, Span(self.source, self.starts[parts[0]], value.at.end))
+        return Let(self.word(parts[1]), name, value, Span(self.of, self.starts[parts[0]], value.at.end))
 
     def on_attribute(self, parts: Parts) -> Attribute | None:
         value: Expr = parts[2]
@@ -76,7 +77,7 @@ class Builder(ExpressionBuilder):
             value = self._offset(value)
         if self.diagnostics:
             self._place_on_line_of(name)
-        return Attribute(text, name, value, Span(self.source, name.start, value.at.end))
+        return Attribute(text, name, value, Span(self.of, name.start, value.at.end))
 
     def _place_on_line_of(self, name: Span) -> None:
         """A value that cannot be read is a fault of its attribute's line; where it stands on a later one, that is a second place."""
@@ -163,4 +164,10 @@ class Builder(ExpressionBuilder):
         return read.value
 
 
-__all__ = ["Builder", "Head", "Parts", "TooDeep"]
+def function(alias: str) -> Callable[[Builder, Parts], Any]:
+    """The function of an alias of the grammar."""
+    method: Callable[[Builder, Parts], Any] = getattr(Builder, f"on_{alias}")
+    return method
+
+
+__all__ = ["Builder", "Head", "Parts", "TooDeep", "function"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from campc.records import frozen
 from campc.source import Source, Span
 from campc.syntax.automaton import (
@@ -22,6 +24,7 @@ from campc.syntax.automaton import (
     WORDS,
 )
 from campc.syntax.brackets import CLOSERS, opens_map
+from campc.syntax.layout import in_a_row
 from campc.syntax.lexer import Tokens, tokenize
 
 
@@ -43,11 +46,21 @@ class Place:
     expected: frozenset[str]
     in_text: bool = False
     """True inside a string or a comment."""
+    written: frozenset[str] = frozenset()
+    """The attributes that stand in the innermost block already."""
 
 
-def place(source: Source, offset: int) -> Place:
-    """What is around an offset, and what could be written there."""
-    tokens, _ = tokenize(source)
+def place(
+    source: Source, offset: int, begin: int = 0, until: int | None = None, head: tuple[int, int] | None = None
+) -> Place:
+    """What is around an offset, and what could be written there.
+
+    Of a long text only the lines from ``begin`` up to ``until`` are looked at, where an item is known to begin and another one ends;
+    ``head`` are the lines that open the block which they are in.
+    """
+    own, _ = tokenize(source, begin, until)
+    tokens = own if head is None else in_a_row(source, (tokenize(source, *head)[0], own))
+    tokens.comments = own.comments
     count, word = 0, source.span(offset, offset)
     in_text = any(comment.at.start < offset <= comment.at.end for comment in tokens.comments)
     for index, kind in enumerate(tokens.kinds[:-1]):
@@ -77,6 +90,7 @@ def place(source: Source, offset: int) -> Place:
         word,
         frozenset() if in_text else _expected([WORD, BRACE_OPEN, *kinds] if blocks else kinds),
         in_text,
+        frozenset(_attributes(tokens, max(opened, default=-1))),
     )
 
 
@@ -101,6 +115,21 @@ def _open(tokens: Tokens, count: int) -> tuple[list[int], list[int]]:
         elif kind == END and not (opened and opened[-1] < 0):
             item_starts[-1] = index + 1
     return opened, list(range(item_starts[-1], count))
+
+
+def _attributes(tokens: Tokens, brace: int) -> Iterator[str]:
+    """The names of the attributes in a block, or of none."""
+    kinds, depth = tokens.kinds, 0
+    for index in range(brace + 1, len(kinds) - 1 if brace >= 0 else 0):
+        kind = kinds[index]
+        if kind in CLOSER_OF:
+            depth += 1
+        elif kind in CLOSERS:
+            depth -= 1
+            if depth < 0:
+                break
+        elif depth == 0 and kind in WORDS and kinds[index + 1] == EQUALS and kinds[index - 1] in (END, BRACE_OPEN):
+            yield tokens.text(index)
 
 
 def _head(tokens: Tokens, brace: int) -> tuple[str, str | None]:

@@ -5,8 +5,6 @@ A part is the index of a token, or a node (or a list of nodes) that was built be
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from campc.diagnostic import Diagnostic, Edit, Fix
 from campc.records import evolve
 from campc.source import Span
@@ -60,6 +58,7 @@ class ExpressionBuilder:
         self.tokens = paired.tokens
         self.paired = paired
         self.source = paired.tokens.source
+        self.of = paired.tokens.of
         self.text = paired.tokens.source.text
         self.starts, self.ends = paired.tokens.starts, paired.tokens.ends
         self.diagnostics: list[Diagnostic] = []
@@ -68,18 +67,13 @@ class ExpressionBuilder:
         self.read: dict[str, Written | NotAValue] = {}
         self.depths: dict[int, int] = {}
 
-    def function(self, alias: str) -> Callable[[Parts], Any]:
-        """The function of an alias."""
-        method: Callable[[Parts], Any] = getattr(self, f"on_{alias}")
-        return method
-
     def span(self, token: int) -> Span:
         """The place of a token."""
-        return Span(self.source, self.starts[token], self.ends[token])
+        return Span(self.of, self.starts[token], self.ends[token])
 
     def between(self, first: int, last: int) -> Span:
         """The place from one token to another."""
-        return Span(self.source, self.starts[first], self.ends[last])
+        return Span(self.of, self.starts[first], self.ends[last])
 
     def word(self, token: int) -> str:
         """The text of a token."""
@@ -106,7 +100,7 @@ class ExpressionBuilder:
 
     def on_binary(self, parts: Parts) -> Any:
         left, token, right = parts
-        at = Span(self.source, left.at.start, right.at.end)
+        at = Span(self.of, left.at.start, right.at.end)
         operator = self.word(token)
         return self._nested(
             Binary(_MEANT.get(operator, operator), left, right, at, self.span(token)), token, left, right
@@ -118,7 +112,7 @@ class ExpressionBuilder:
             Unary(
                 _MEANT.get(self.word(token), self.word(token)),
                 operand,
-                Span(self.source, self.starts[token], operand.at.end),
+                Span(self.of, self.starts[token], operand.at.end),
             ),
             token,
             operand,
@@ -131,7 +125,7 @@ class ExpressionBuilder:
         return self._is(parts[0], parts[3], negated=True)
 
     def _is(self, operand: Any, token: int, negated: bool) -> Any:
-        what, at = self.word(token), Span(self.source, operand.at.start, self.ends[token])
+        what, at = self.word(token), Span(self.of, operand.at.start, self.ends[token])
         if what not in ("finite", "missing"):
             meant = closest(what, ("finite", "missing"))
             if what.lower() in ("nan", "inf", "infinite"):
@@ -155,49 +149,49 @@ class ExpressionBuilder:
 
     def on_range_of_two(self, parts: Parts) -> Any:
         low, token, high = parts
-        return self._nested(RangeOf(low, None, high, Span(self.source, low.at.start, high.at.end)), token, low, high)
+        return self._nested(RangeOf(low, None, high, Span(self.of, low.at.start, high.at.end)), token, low, high)
 
     def on_range_of_three(self, parts: Parts) -> Any:
         low, token, likely, _, high = parts
-        at = Span(self.source, low.at.start, high.at.end)
+        at = Span(self.of, low.at.start, high.at.end)
         return self._nested(RangeOf(low, likely, high, at), token, low, likely, high)
 
     def on_literal(self, parts: Parts) -> Literal | Broken:
         token = parts[0]
         start, end = self.starts[token], self.ends[token]
         if start in self.tokens.broken:
-            return Broken(Span(self.source, start, end))
+            return Broken(Span(self.of, start, end))
         text = self.text[start:end]
         value = self.read.get(text)
         if value is None:
             value = self.read[text] = read_literal(text)
         if isinstance(value, NotAValue):
             return self._not_a_value(start, end, value)
-        return Literal(value, Span(self.source, start, end))
+        return Literal(value, Span(self.of, start, end))
 
     def on_string(self, parts: Parts) -> Literal | Broken:
         token = parts[0]
         start, end = self.starts[token], self.ends[token]
         if start in self.tokens.broken:
-            return Broken(Span(self.source, start, end))
+            return Broken(Span(self.of, start, end))
         if start in self.tokens.read:
-            return Literal(self.tokens.read[start], Span(self.source, start, end))
+            return Literal(self.tokens.read[start], Span(self.of, start, end))
         value = read_string(self.text[start:end])
         if isinstance(value, NotAValue):
             return self._not_a_value(start, end, value)
-        return Literal(value, Span(self.source, start, end))
+        return Literal(value, Span(self.of, start, end))
 
     def _not_a_value(self, start: int, end: int, fault: NotAValue) -> Broken:
         if len(self.diagnostics) >= MOST_FAULTS:
-            return Broken(Span(self.source, start, end))
-        at = Span(self.source, start + fault.start, end if fault.end is None else start + fault.end)
+            return Broken(Span(self.of, start, end))
+        at = Span(self.of, start + fault.start, end if fault.end is None else start + fault.end)
         help, fix = fault.help, None
         if fault.instead is not None:
             meant = f"did you mean {fault.instead}?"
             help = f"{meant} ({help})" if help else meant
             fix = Fix(f"write {fault.instead}", (Edit(at, fault.instead),))
         self.report("C103", at, fault.message, help, fix)
-        return Broken(Span(self.source, start, end))
+        return Broken(Span(self.of, start, end))
 
     def on_true(self, parts: Parts) -> Literal:
         return Literal(True, self.span(parts[0]))

@@ -7,7 +7,7 @@ from functools import cache
 
 from campc.diagnostic import Diagnostic, Edit, Fix
 from campc.records import define, field
-from campc.source import Source, Span
+from campc.source import Source, Span, Stretch
 from campc.syntax.automaton import (
     AND,
     BRACE_CLOSE,
@@ -61,6 +61,8 @@ class Tokens:
     """
 
     source: Source
+    of: Source | Stretch
+    """What the places of nodes are counted in: the source, or the stretch of it that the tokens are from."""
     kinds: list[int] = field(factory=list)
     starts: list[int] = field(factory=list)
     ends: list[int] = field(factory=list)
@@ -89,21 +91,29 @@ def _odd() -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{pattern})()" for _, pattern in _ODD))
 
 
-def tokenize(source: Source) -> tuple[Tokens, list[Diagnostic]]:
-    """The tokens of a text, its comments apart, and what could not be read as tokens."""
-    found = Tokens(source)
+def tokenize(
+    source: Source, begin: int = 0, until: int | None = None, of: Stretch | None = None
+) -> tuple[Tokens, list[Diagnostic]]:
+    """The tokens of a text, its comments apart, and what could not be read as tokens.
+
+    From ``begin``, the start of a line that no token goes over, those that start before ``until``; their places are in ``of``.
+    """
+    found = Tokens(source, source if of is None else of)
     odd = _Odd(found)
     text = source.text
+    size = len(text) if until is None else until
     kinds, starts, ends = found.kinds.append, found.starts.append, found.ends.append
     keywords, word, comment, over = KEYWORDS, WORD, COMMENT, OVER
     kind_of = (OTHER, OTHER, *LEXED, -1)
     scanner = _scanner()
-    at = 1 if text.startswith("\ufeff") else 0
+    at = 1 if begin == 0 and text.startswith("\ufeff") else begin
     while at >= 0:
         resume = -1
         for match in scanner.finditer(text, at):
             kind = kind_of[match.lastindex]  # type: ignore[index]  # every branch ends with a group
             start, end = match.start(1), match.end()
+            if start >= size:
+                break
             if kind == word:
                 kind = keywords.get(text[start:end], word)
             elif kind == comment:
@@ -120,8 +130,8 @@ def tokenize(source: Source) -> tuple[Tokens, list[Diagnostic]]:
             ends(end)
         at = resume if len(odd.diagnostics) < MOST_FAULTS else -1
     found.kinds.append(END_OF_FILE)
-    found.starts.append(len(text))
-    found.ends.append(len(text))
+    found.starts.append(size)
+    found.ends.append(size)
     return found, odd.diagnostics
 
 
@@ -141,7 +151,7 @@ class _Odd:
         alone = (
             start == 0 or text[start - 1] == "\n" or not text[text.rfind("\n", 0, start) + 1 : start].strip(" \t\ufeff")
         )
-        self.found.comments.append(Comment(text[start:end], Span(self.found.source, start, end), alone))
+        self.found.comments.append(Comment(text[start:end], Span(self.found.of, start, end), alone))
 
     def read(self, start: int) -> int:
         """Takes what begins no token, at its start; where scanning goes on, or -1 where it ends."""

@@ -43,7 +43,7 @@ class _Mender:
     def __init__(self, tokens: Tokens) -> None:
         self.tokens = tokens
         self.source = tokens.source
-        self.out = Tokens(tokens.source, comments=tokens.comments, broken=tokens.broken, read=tokens.read)
+        self.out = Tokens(tokens.source, tokens.of, comments=tokens.comments, broken=tokens.broken, read=tokens.read)
         self.out.cut_short = tokens.cut_short
         self.diagnostics: list[Diagnostic] = []
         self.stack: list[_Open] = []

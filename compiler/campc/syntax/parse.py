@@ -38,9 +38,12 @@ def _parse(source: Source) -> tuple[File, tuple[Diagnostic, ...]]:
     items = parser.run()
     faults += parser.diagnostics
     faults += parser.build.diagnostics
-    faults = _without_echoes(faults)
-    faults.sort(key=lambda fault: fault.order)
-    return File(source, items, tuple(tokens.comments)), tuple(faults[:MOST_FAULTS])
+    return File(source, items, tuple(tokens.comments)), tuple(in_order(faults)[:MOST_FAULTS])
+
+
+def in_order(faults: list[Diagnostic]) -> list[Diagnostic]:
+    """Faults in the order of their places, without those that only follow from others."""
+    return sorted(_without_echoes(faults), key=lambda fault: fault.order) if faults else []
 
 
 def _without_echoes(faults: list[Diagnostic]) -> list[Diagnostic]:

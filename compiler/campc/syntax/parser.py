@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 from campc.diagnostic import Diagnostic
 from campc.syntax.automaton import (
@@ -29,7 +30,7 @@ from campc.syntax.automaton import (
     WORDS,
 )
 from campc.syntax.brackets import Paired
-from campc.syntax.build import Builder, Head, Parts, TooDeep
+from campc.syntax.build import Builder, Head, Parts, TooDeep, function
 from campc.syntax.lexer import MOST_FAULTS
 from campc.syntax.tree import Attribute, Broken, Item, Let, Use
 
@@ -55,6 +56,11 @@ def goto(base: int, symbol: int, ahead: int) -> int:
     return state
 
 
+@cache
+def _rules() -> list[tuple[int, int, Callable[[Builder, Parts], Any] | None]]:
+    return [(symbol, length, function(alias) if alias else None) for symbol, length, alias in RULES]
+
+
 class Parser:
     """One walk over the tokens of one file."""
 
@@ -63,9 +69,6 @@ class Parser:
         self.tokens = paired.tokens
         self.kinds = paired.tokens.kinds
         self.build = Builder(paired)
-        self.rules: list[tuple[int, int, Callable[[Parts], Any] | None]] = [
-            (symbol, length, self.build.function(alias) if alias else None) for symbol, length, alias in RULES
-        ]
         self.states = [0]
         self.values: list[Any] = []
         self.diagnostics: list[Diagnostic] = []
@@ -78,6 +81,8 @@ class Parser:
         self.recoveries = 0
         self.handled = -1
         """The token at which a fault was last told, and up to which more are not."""
+        self.met: list[tuple[int, int]] = []
+        """For each fault the token at which it was met, and the last one that was looked at for it."""
 
     def run(self) -> tuple[Item, ...]:
         """Reads all tokens; the file's items."""
@@ -87,9 +92,11 @@ class Parser:
                 return self._walk(index)
             except TooDeep as fault:
                 index = self.skip(fault.token, self.item_start(fault.token))
+                self.met.append((fault.token, index))
 
     def _walk(self, index: int) -> tuple[Item, ...]:
-        kinds, states, values, rules = self.kinds, self.states, self.values, self.rules
+        kinds, states, values, build = self.kinds, self.states, self.values, self.build
+        rules = _rules()
         actions, jumps = ACTIONS, _jumps
         many, symbols = _MANY, len(NONTERMINALS)
         state = states[-1]
@@ -101,6 +108,7 @@ class Parser:
                 if len(self.diagnostics) >= MOST_FAULTS or self.recoveries > 10 * MOST_FAULTS:
                     return tuple(values[0] if values and isinstance(values[0], list) else ())
                 resumed = self.recover(index)
+                self.met.append((index, max(resumed, self.handled)))
                 state = states[-1]
                 if resumed <= index and actions[state].get(kinds[resumed]) is None:
                     if kinds[index] == END_OF_FILE:
@@ -122,9 +130,9 @@ class Parser:
                     parts = values[-length:]
                     del values[-length:]
                     del states[-length:]
-                    values.append(function(parts))
+                    values.append(function(build, parts))
                 else:
-                    values.append(function([]))
+                    values.append(function(build, []))
                 base = states[-1]
                 state = jumps.get((base * symbols + symbol) * many + kind, -1)
                 if state < 0:
@@ -139,14 +147,14 @@ class Parser:
                 self.states.append(action)
                 self.values.append(index)
                 return
-            symbol, length, function = self.rules[~action]
+            symbol, length, function = _rules()[~action]
             if function is None:
                 self.states.pop()
             else:
                 parts = self.values[len(self.values) - length :]
                 del self.values[len(self.values) - length :]
                 del self.states[len(self.states) - length :]
-                self.values.append(function(parts))
+                self.values.append(function(self.build, parts))
             self.states.append(GOTOS[self.states[-1]][symbol])
 
     def accepts(self, kind: int) -> bool:

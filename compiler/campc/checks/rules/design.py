@@ -70,12 +70,13 @@ def differences(spec: Spec, run: Run, parent: Run) -> list[tuple[str, str, str]]
     found = []
     for key in {**parent.params, **run.params}:
         there, here = parent.params.get(key), run.params.get(key)
-        if exact(there) != exact(here):
+        if here is not there and exact(there) != exact(here):
             found.append((key, _said(there), _said(here)))
     for word in ("args", "script", "corpus", "base", "steps"):
-        if exact(getattr(parent, word)) != exact(getattr(run, word)):
-            found.append((word, _said(getattr(parent, word)), _said(getattr(run, word))))
-    if seeds(run) != seeds(parent):
+        there, here = getattr(parent, word), getattr(run, word)
+        if here is not there and exact(there) != exact(here):
+            found.append((word, _said(there), _said(here)))
+    if (run.seeds is not parent.seeds or run.seed is not parent.seed) and seeds(run) != seeds(parent):
         found.append(("seed", _said(seeds(parent)), _said(seeds(run))))
     return found
 
@@ -184,10 +185,11 @@ def same_configuration(plan: Plan) -> Iterator[Diagnostic]:
     """
     spec = plan.spec
     first: dict[Any, Run] = {}
+    known: dict[int, Any] = {}
     for run in spec.runs.values():
         if run.broken & _CONFIGURATION or run.script is None:
             continue
-        other = first.setdefault(_configuration(spec, run), run)
+        other = first.setdefault(_configuration(spec, run, known), run)
         if other is not run:
             what = _said(run.params) if run.params else "no params"
             yield Diagnostic(
@@ -199,24 +201,23 @@ def same_configuration(plan: Plan) -> Iterator[Diagnostic]:
             )
 
 
-def _configuration(spec: Spec, run: Run) -> Any:
+def _configuration(spec: Spec, run: Run, known: dict[int, Any]) -> Any:
+    """What a run does, to be compared. ``known`` holds the exact forms of values by identity: variants share most of theirs."""
     corpus = spec.corpora.get(run.corpus) if run.corpus is not None else None
     data = (corpus.sha256 or corpus.name) if corpus is not None else None
-    parts = (
-        run.script,
-        run.args,
-        dict(run.env),
-        dict(run.params),
-        seeds(run),
-        run.steps,
-        data,
-        run.base,
-        run.from_,
-        run.gpus,
-        run.ranks,
-        run.kind,
+
+    def form(value: Any) -> Any:
+        found = known.get(id(value))
+        if found is None:
+            found = known[id(value)] = exact(value)
+        return found
+
+    params = tuple(sorted((key, form(value)) for key, value in run.params.items()))
+    own = tuple(
+        form(value)
+        for value in (run.script, run.args, run.env, run.steps, run.base, run.from_, run.gpus, run.ranks, run.kind)
     )
-    return tuple(exact(part) for part in parts)
+    return own, params, data, seeds(run)
 
 
 @rule("C506")
@@ -253,10 +254,13 @@ def full_grid(plan: Plan) -> Iterator[Diagnostic]:
     if any(run.broken & {"params", "change", "variant_of"} for run in runs):
         return
     values: dict[str, set[Any]] = {}
+    seen: set[tuple[str, int]] = set()
     for run in runs:
         for key, value in run.params.items():
-            values.setdefault(key, set()).add(exact(value))
-    varied = {key: len(seen) for key, seen in values.items() if len(seen) > 1}
+            if (key, id(value)) not in seen:
+                seen.add((key, id(value)))
+                values.setdefault(key, set()).add(exact(value))
+    varied = {key: len(forms) for key, forms in values.items() if len(forms) > 1}
     if len(varied) < 2 or any(key not in run.params for run in runs for key in varied):
         return
     combinations = {tuple(exact(run.params[key]) for key in varied) for run in runs}

@@ -1,0 +1,174 @@
+"""One piece of a text: some whole lines, read by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from campc.diagnostic import Diagnostic, Edit, Fix, Note
+from campc.records import define, evolve
+from campc.source import Source, Span, Stretch
+from campc.syntax.automaton import BRACE_CLOSE, END
+from campc.syntax.layout import Layout, Whole, Wider, in_a_row, paired_within
+from campc.syntax.lexer import Tokens, tokenize
+from campc.syntax.parse import in_order
+from campc.syntax.parser import Parser
+from campc.syntax.tree import Block, BodyItem, Comment, Item
+
+
+@define(eq=False)
+class Piece:
+    """Whole lines of a text, and what stands in them. ``begin`` and ``end`` are counted in the stretch."""
+
+    stretch: Stretch
+    begin: int
+    end: int
+    items: tuple[Item | BodyItem, ...] = ()
+    comments: tuple[Comment, ...] = ()
+    faults: tuple[Diagnostic, ...] = ()
+    recoveries: int = 0
+    lost: bool = False
+    """An item in it could not be read at all."""
+    head: Piece | None = None
+    """The first lines of the tier that it is in, or ends."""
+    tail: Piece | None = None
+    """The last lines of the tier of which it is the first ones."""
+    is_tail: bool = False
+
+    @property
+    def start(self) -> int:
+        """Where it begins in the text."""
+        return self.begin + self.stretch.base
+
+    @property
+    def stop(self) -> int:
+        """Where it ends in the text."""
+        return self.end + self.stretch.base
+
+    @property
+    def clean(self) -> bool:
+        """Whether nothing in it is at fault."""
+        return not (self.faults or self.recoveries or self.lost)
+
+    @property
+    def edges_tier(self) -> bool:
+        """Whether it is the first or the last lines of a tier, whose items are pieces of their own."""
+        return self.tail is not None or self.is_tail
+
+    def tokens(self) -> Tokens:
+        """Its tokens once more."""
+        return tokenize(self.stretch.source, self.start, self.stop)[0]
+
+
+def read_piece(
+    source: Source,
+    head: Piece | None,
+    begin: int,
+    end: int,
+    around: tuple[Sequence[Piece], Sequence[Piece]] | None = None,
+) -> Piece:
+    """Read some lines, in the tier of ``head``. Without ``around`` faults only say that there are some; with it, the pieces before and behind
+    these lines, they are those of the whole text. Raises Wider where they depend on more lines, and Whole where brackets don't pair."""
+    stretch = Stretch(source)
+    own, faults = tokenize(source, begin, end, stretch)
+    before, after = around or ((), ())
+    rows = []
+    opening = head.tokens() if head is not None else None
+    if opening is not None:
+        rows.append(opening)
+    elif begin > 0 and not before:
+        rows.append(Tokens(source, source, [END, -1], [begin - 1, -1], [begin, -1]))
+    rows += [row for piece in before for row in _rows(piece)]
+    rows.append(own)
+    rows += [row for piece in after for row in _rows(piece)]
+    if head is not None and head.tail is not None:
+        rows.append(head.tail.tokens())
+    row = in_a_row(source, rows)
+    row.of = stretch
+    paired, brace = paired_within(row, opening)
+    parser = Parser(paired)
+    items: Any = parser.run()
+    if head is not None:
+        block = items[0] if len(items) == 1 else None
+        if not isinstance(block, Block) or block.kind_at.start != head.items[0].at.start:
+            raise Whole
+        items = block.body
+    faults = [*faults, *parser.diagnostics, *parser.build.diagnostics]
+    if around is not None:
+        starts, size = paired.tokens.starts, len(source.text)
+        for met, reached in parser.met:
+            if not (begin <= starts[met] < end or end == size) or not (starts[reached] < end or end == size):
+                raise Wider
+        faults = [_held(fault, stretch, begin, end, head) for fault in in_order(faults)]
+    return Piece(
+        stretch,
+        begin,
+        end,
+        tuple(item for item in items if begin <= item.at.start < end),
+        tuple(own.comments),
+        tuple(faults),
+        parser.recoveries,
+        brace in parser.build.lost,
+        head,
+    )
+
+
+def _rows(piece: Piece) -> list[Tokens]:
+    """A piece's tokens; of a tier those of its first and last lines."""
+    return [piece.tokens()] if piece.tail is None else [piece.tokens(), piece.tail.tokens()]
+
+
+def read_tier(source: Source, layout: Layout) -> tuple[Piece, Piece] | None:
+    """The first and the last lines of a tier; None where something in them is at fault."""
+    assert layout.head is not None and layout.tail is not None
+    first, last = Stretch(source), Stretch(source)
+    opening, faults = tokenize(source, *layout.head, first)
+    closing, more = tokenize(source, *layout.tail, last)
+    row = in_a_row(source, (opening, closing))
+    row.of = first
+    paired, brace = paired_within(row, opening)
+    parser = Parser(paired)
+    items = parser.run()
+    if (
+        faults
+        or more
+        or parser.diagnostics
+        or parser.build.diagnostics
+        or parser.recoveries
+        or brace in parser.build.lost
+    ):
+        return None
+    if len(items) != 1:
+        return None
+    head = Piece(first, *layout.head, items=items, comments=tuple(opening.comments))
+    end = closing.ends[closing.kinds.index(BRACE_CLOSE)]
+    items = (evolve(items[0], at=Span(last, closing.starts[closing.kinds.index(BRACE_CLOSE)], end)),)
+    head.tail = Piece(last, *layout.tail, items=items, comments=tuple(closing.comments), head=head, is_tail=True)
+    return head, head.tail
+
+
+def closed(tail: Piece, body: Sequence[Any], lost: bool) -> Block:
+    """The block of a tier that a piece ends."""
+    block = tail.items[0]
+    assert isinstance(block, Block)
+    at = Span(tail.stretch.source, block.kind_at.start, block.at.end)
+    return Block(block.kind, block.kind_at, block.label, tuple(body), block.head, at, lost)
+
+
+def _held(fault: Diagnostic, stretch: Stretch, begin: int, end: int, head: Piece | None) -> Diagnostic:
+    """A fault with its places in the stretch, or in that of the tier's head. Raises Wider for one with places elsewhere."""
+
+    def held(at: Span) -> Span:
+        start, stop = at.start, at.end
+        if begin <= start <= stop <= end:
+            return Span(stretch, start, stop)
+        if head is not None and head.start <= start <= stop <= head.stop:
+            base = head.stretch.base
+            return Span(head.stretch, start - base, stop - base)
+        raise Wider
+
+    fix = fault.fix
+    if fix is not None:
+        fix = Fix(fix.message, tuple(Edit(held(edit.at), edit.text) for edit in fix.edits))
+    related = tuple(Note(held(note.at), note.message) for note in fault.related)
+    return evolve(fault, at=held(fault.at), related=related, fix=fix)
