@@ -66,6 +66,7 @@ class Context:
     rank: int = 0
     world: int = 1
     local_rank: int = 0
+    local_world: int = 1
     report_fd: int | None = None
     life_fd: int | None = None
     deadline: float | None = None
@@ -221,6 +222,7 @@ def _ranks(environ: Mapping[str, str]) -> dict[str, Any]:
         "rank": _integer(environ, "RANK") or 0,
         "world": _integer(environ, "WORLD_SIZE") or 1,
         "local_rank": _integer(environ, "LOCAL_RANK") or 0,
+        "local_world": _integer(environ, "LOCAL_WORLD_SIZE") or 1,
     }
 
 

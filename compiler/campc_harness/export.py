@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import torch
 
 from campc_harness.errors import Misconfigured
 from campc_harness.memory import memory
-from campc_harness.weights import open_checkpoint
+from campc_harness.weights import whole_weights
 
 # The format's own words for types; what isn't here has none.
 TYPES: Mapping[torch.dtype, str] = {
@@ -46,12 +47,11 @@ def export(place: str, target: Path, *, only: str | None = None) -> list[str]:
     Raises:
         Misconfigured: no such checkpoint or module, or a type that the format has no word for.
     """
-    restored = open_checkpoint(place)
-    saved: dict[str, Any] = restored.state["objects"]
-    modules = list(restored.manifest.facts.get("modules") or ())
-    wanted = [only] if only is not None else modules
+    with tempfile.TemporaryDirectory(prefix="campc-export-") as folder:
+        restored, saved = whole_weights(place, Path(folder) / "files")
+    wanted = [only] if only is not None else list(saved)
     if not wanted or any(name not in saved for name in wanted):
-        raise Misconfigured(f"{restored.name} has no module {only or ''}; it has {', '.join(modules) or 'none'}")
+        raise Misconfigured(f"{restored.name} has no module {only or ''}; it has {', '.join(saved) or 'none'}")
     tensors: dict[str, torch.Tensor] = {}
     for name in wanted:
         for key, value in saved[name].items():

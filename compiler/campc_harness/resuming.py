@@ -30,7 +30,7 @@ def resume(session: Session, loop: Loop) -> None:
         session.reporter.send("resume", step=0, **{"from": None})
         start = session.context.start_from
         if start:
-            name = load_weights(start, session.tracked)
+            name = load_weights(start, session.tracked, session.context, session.ranks)
             session.reporter.send("note", text=f"starts from the weights of {name}")
         return
     _set(session, loop, restored, sharded)
@@ -68,9 +68,14 @@ def _set(session: Session, loop: Loop, restored: Restored, sharded: Sharded | No
 
 
 def _other_parts(session: Session, restored: Restored) -> Iterator[dict[str, Any]]:
-    """Files of sharded state of ranks that this attempt doesn't have, dealt to the ranks that it has."""
-    here = session.context.world
-    for part in range(here, restored.manifest.world):
-        if part % here == session.context.rank:
+    """Files of sharded state that no rank of this machine has as its own, dealt to those that it has.
+
+    With as many ranks as before, too: what is equal on all of them is kept by any one.
+    """
+    context = session.context
+    first = context.rank - context.local_rank
+    for part in range(restored.manifest.world):
+        own = first <= part < first + context.local_world
+        if not own and part % context.local_world == context.local_rank:
             files: dict[str, Any] = session.checkpoints.read_part(restored, part)["objects"][SHARDED]
             yield files

@@ -302,12 +302,14 @@ class Run:
     def resume_from(self, path: str | os.PathLike[str]) -> None:
         """Load weights that somebody already has, from a checkpoint's folder or URL, into the tracked modules, now.
 
-        A checkpoint of this run is restored over them where there is one.
+        A checkpoint of this run is restored over them where there is one. A module that is sharded over ranks takes
+        whole weights and sharded ones alike; all ranks must call this then.
 
         Raises:
             Misconfigured: there is no such checkpoint, or its weights don't fit.
         """
-        load_weights(os.fspath(path), self._session.tracked)
+        session = self._session
+        load_weights(os.fspath(path), session.tracked, session.context, session.ranks)
 
     def every(self, n: int) -> bool:
         """Whether `n` divides the current step. In a rehearsal it is true once, right after the checkpoint."""

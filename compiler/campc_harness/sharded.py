@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from campc_harness import dealt
 from campc_harness.errors import Misconfigured
 from campc_harness.frames import Files
 from campc_harness.ranks import Ranks
@@ -73,7 +74,7 @@ class Sharded:
         ranks: Ranks,
         local_rank: int,
     ) -> None:
-        self._modules = modules
+        self.modules = modules
         self._optimizers = optimizers
         self._files = files
         self._ranks = ranks
@@ -92,7 +93,7 @@ class Sharded:
 
     def load_state_dict(self, state: Mapping[str, torch.Tensor]) -> None:
         """Write this rank's files; `assemble` reads them when all are there."""
-        self._files.load_state_dict(state)
+        dealt.write(state, self._files.folder)
 
     def prepare(self) -> None:
         """Make the folder ready to be restored into."""
@@ -104,20 +105,14 @@ class Sharded:
         Raises:
             Misconfigured: the modules or optimizers don't fit, or say another state than they were given.
         """
-        from torch.distributed.checkpoint.api import CheckpointException
-        from torch.distributed.checkpoint.filesystem import FileSystemReader
         from torch.distributed.checkpoint.state_dict import set_state_dict
-        from torch.distributed.checkpoint.state_dict_loader import load
 
         for files in others:
-            self._files.load_state_dict(files)
+            dealt.write(files, self._files.folder)
         self._ranks.barrier()
         state = self._state()
-        try:
-            load(state, storage_reader=FileSystemReader(self._files.folder), process_group=self._ranks.group)
-        except CheckpointException as error:
-            raise Misconfigured(f"the sharded state doesn't fit the script's: {error}") from error
-        for name, module in self._modules.items():
+        dealt.load(state, self._files.folder, self._ranks.group)
+        for name, module in self.modules.items():
             # set_state_dict takes its arguments apart, and what is compared later must stay whole.
             given = _containers(state[name])
             set_state_dict(
@@ -135,7 +130,7 @@ class Sharded:
         from torch.distributed.checkpoint.state_dict import get_state_dict
 
         found: dict[str, Any] = {}
-        for name, module in self._modules.items():
+        for name, module in self.modules.items():
             model, optimizer = get_state_dict(module, list(self._optimizers[name].values()))
             found[name] = {"model": model, "optimizer": optimizer}
         return found

@@ -91,12 +91,13 @@ def test_both_nodes_leave_when_asked(tmp_path: Path) -> None:
     assert not first.processes() and not second.processes()
 
 
-def test_training_by_torch_goes_on_at_one_step_on_both_nodes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("script", ["ddp.py", "fsdp.py"])
+def test_training_by_torch_goes_on_at_one_step_on_both_nodes(tmp_path: Path, script: str) -> None:
     digests = {}
     for name, pause in (("twin", 0.0), ("killed", 0.15)):
         kept = {"to": str(tmp_path / name / "shared"), "every_s": None, "every_steps": 5, "keep": 2, "outside": False}
         params = {"steps": 30, "pause": pause}
-        first, second = nodes(tmp_path / name, pair(params, steps=30, checkpoint=kept), "ddp.py")
+        first, second = nodes(tmp_path / name, pair(params, steps=30, checkpoint=kept), script)
         started = [second.start(), first.start()]
         if name == "killed":
             first.until(lambda bundle=first: bundle.records("checkpoint"), patience=120)
@@ -104,7 +105,7 @@ def test_training_by_torch_goes_on_at_one_step_on_both_nodes(tmp_path: Path) -> 
             os.kill(rank, signal.SIGKILL)
         assert [process.wait(150) for process in started] == [0, 0], first.logs() + second.logs()
         assert [record["step"] for record in first.records("done") if record["window"] == "control"] == [30]
-        digests[name] = (first.root / "runs/control-0badcafe/outputs/digest.txt").read_text()
+        digests[name] = (first.root / "runs/control-0badcafe/outputs/digest-0.txt").read_text()
     assert digests["killed"] == digests["twin"]
     [crash] = first.records("crash")
     assert "rank 1 ended with signal SIGKILL" in crash["reason"]

@@ -21,7 +21,8 @@ def pair(bundle: Bundle, world: int = 2, **variables: Any) -> list[Attempt]:
     """All ranks of one attempt."""
     port, number = free_port(), len(bundle.attempts) + 1
     return [
-        bundle.start(rank=rank, number=number, WORLD_SIZE=world, MASTER_PORT=port, **variables) for rank in range(world)
+        bundle.start(rank=rank, number=number, WORLD_SIZE=world, LOCAL_WORLD_SIZE=world, MASTER_PORT=port, **variables)
+        for rank in range(world)
     ]
 
 

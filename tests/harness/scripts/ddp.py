@@ -29,5 +29,5 @@ with Run.start() as run:
     digest = hashlib.sha256()
     for tensor in [*model.state_dict().values(), torch.rand(4)]:
         digest.update(bytes(tensor.flatten().view(torch.uint8).tolist()))
-    (run.outputs / "digest.txt").write_text(f"{run.world} {digest.hexdigest()}")
+    (run.outputs / f"digest-{run.rank}.txt").write_text(digest.hexdigest())
     dist.destroy_process_group()
