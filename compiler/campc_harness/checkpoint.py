@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import contextlib
 import errno
-import hashlib
 import json
 import os
 import threading
@@ -26,6 +24,7 @@ from campc_harness.restore import Report, Restored, read, restore
 from campc_harness.retention import Retention
 from campc_harness.state import Snapshot
 from campc_harness.storage import Storage
+from campc_harness.verified import hash_while_writing
 
 # Trying again doesn't help against these.
 REFUSED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG})
@@ -200,18 +199,18 @@ class Checkpoints:
     def _write(self, snapshot: Snapshot) -> None:
         rank, step, storage = self._ranks.rank, snapshot.step, self.storage
         files = {
-            manifests.tensor_file(rank): self._put(step, manifests.tensor_file(rank), snapshot.pieces()),
-            manifests.state_file(rank): self._put(step, manifests.state_file(rank), [memoryview(snapshot.tree)]),
+            manifests.tensor_file(rank): self._put(step, manifests.tensor_file(rank), snapshot.content()),
+            manifests.state_file(rank): self._put(step, manifests.state_file(rank), memoryview(snapshot.tree)),
         }
         entries = list(zip(snapshot.names, snapshot.slots, strict=True))
         if self._ranks.world == 1:
             parts = {0: (files, entries)}
         else:
             part = {
-                "files": {name: {"bytes": file.bytes, "sha256": file.sha256} for name, file in files.items()},
+                "files": {name: file.describe() for name, file in files.items()},
                 "tensors": manifests.describe(entries),
             }
-            self._put(step, _part(rank), [memoryview(json.dumps(part).encode())])
+            self._put(step, _part(rank), memoryview(json.dumps(part).encode()))
             if rank != 0:
                 self._await_commit(step)
                 return
@@ -229,21 +228,14 @@ class Checkpoints:
         )
         storage.commit(step, whole.encode(), [_part(rank) for rank in parts] if self._ranks.world > 1 else [])
 
-    def _put(self, step: int, name: str, content: Iterable[memoryview]) -> FileFacts:
-        digest, size = hashlib.sha256(), 0
+    def _put(self, step: int, name: str, content: memoryview | Iterable[memoryview]) -> FileFacts:
+        facts: list[FileFacts] = []
 
         def produce(put: Callable[[memoryview], None]) -> None:
-            nonlocal size
-            # Both let go of the interpreter, so that they take as long as the slower one.
-            with concurrent.futures.ThreadPoolExecutor(1, "campc-hash", _yield_to_training) as hasher:
-                for chunk in content:
-                    hashed = hasher.submit(digest.update, chunk)
-                    put(chunk)
-                    hashed.result()
-                    size += len(chunk)
+            facts.append(hash_while_writing(content, put, _yield_to_training))
 
         self.storage.write(step, name, produce)
-        return FileFacts(size, digest.hexdigest())
+        return facts[-1]
 
     def _gather(self, step: int) -> dict[int, tuple[dict[str, FileFacts], list[tuple[str, Any]]]]:
         parts = {}
@@ -252,7 +244,7 @@ class Checkpoints:
             if raw is None:
                 raise OSError(f"rank {rank} did not write its part of step {step}")
             part = json.loads(raw)
-            files = {name: FileFacts(**facts) for name, facts in part["files"].items()}
+            files = {name: manifests.facts_of(facts) for name, facts in part["files"].items()}
             parts[rank] = (files, manifests.entries_of(part["tensors"]))
         return parts
 

@@ -13,6 +13,8 @@ from campc_harness.memory import Slot
 
 SCHEMA = 1
 NAME = "MANIFEST.json"
+# Files are hashed in chunks of this many bytes, so that several threads can verify one.
+CHUNK = 16 * 2**20
 _STEP = re.compile(r"step-(\d{9,})")
 
 
@@ -39,10 +41,44 @@ def state_file(rank: int) -> str:
 
 @dataclass(frozen=True)
 class FileFacts:
-    """Length in bytes and SHA-256 of one file of a checkpoint."""
+    """Length of one file of a checkpoint, and what its bytes hash to.
+
+    Attributes:
+        bytes: its length.
+        digests: SHA-256, in hex, of each chunk in order; of a file that is one chunk, its own.
+        chunk_bytes: length of every chunk but the last, which may be shorter.
+    """
 
     bytes: int
-    sha256: str
+    digests: tuple[str, ...]
+    chunk_bytes: int = CHUNK
+
+    def __post_init__(self) -> None:
+        if self.chunk_bytes < 1 or len(self.digests) != count_chunks(self.bytes, self.chunk_bytes):
+            raise ValueError(f"{len(self.digests)} hashes of {self.chunk_bytes} bytes don't make {self.bytes}")
+
+    def describe(self) -> dict[str, Any]:
+        """As JSON."""
+        if len(self.digests) == 1:
+            return {"bytes": self.bytes, "sha256": self.digests[0]}
+        return {"bytes": self.bytes, "sha256": list(self.digests), "chunk_bytes": self.chunk_bytes}
+
+
+def count_chunks(size: int, chunk_bytes: int) -> int:
+    """How many chunks a file of `size` bytes has; an empty one has one."""
+    return max(1, -(-size // chunk_bytes))
+
+
+def facts_of(described: Mapping[str, Any]) -> FileFacts:
+    """The opposite of `FileFacts.describe`.
+
+    Raises:
+        ValueError: the hashes are too many or too few for the length.
+    """
+    size, sha256 = int(described["bytes"]), described["sha256"]
+    if isinstance(sha256, str):
+        return FileFacts(size, (sha256,), max(size, 1))
+    return FileFacts(size, tuple(sha256), int(described["chunk_bytes"]))
 
 
 @dataclass(frozen=True)
@@ -53,7 +89,7 @@ class Manifest:
         run_id, window, attempt, plan_hash: whose it is.
         step: steps completed.
         world: number of ranks that wrote it.
-        files: file name → length and hash.
+        files: file name → length and hashes.
         tensors: tensor file → (dotted name, slot) of each tensor in it.
         facts: data position, metrics, whether the run is finished.
     """
@@ -78,7 +114,7 @@ class Manifest:
             "plan_hash": self.plan_hash,
             "step": self.step,
             "world": self.world,
-            "files": {name: {"bytes": file.bytes, "sha256": file.sha256} for name, file in self.files.items()},
+            "files": {name: file.describe() for name, file in self.files.items()},
             "tensors": {name: describe(entries) for name, entries in self.tensors.items()},
             **self.facts,
         }
@@ -118,7 +154,7 @@ def parse(raw: bytes) -> Manifest:
             plan_hash=document.pop("plan_hash"),
             step=document.pop("step"),
             world=document.pop("world"),
-            files={name: FileFacts(**facts) for name, facts in document.pop("files").items()},
+            files={name: facts_of(facts) for name, facts in document.pop("files").items()},
             tensors={name: entries_of(entries) for name, entries in document.pop("tensors").items()},
             facts={key: value for key, value in document.items() if key != "schema"},
         )

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import secrets
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, cast
@@ -249,6 +250,13 @@ class _Reader(io.RawIOBase):
 
     def readable(self) -> bool:
         return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        with _network():
+            return int(self._stream.seek(offset, whence))
 
     def readinto(self, buffer: Any) -> int:
         with _network():

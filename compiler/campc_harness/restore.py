@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import concurrent.futures
-import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any
 
 import torch
 
 from campc_harness import manifest as manifests
 from campc_harness.context import Context
 from campc_harness.errors import Damaged
-from campc_harness.manifest import FileFacts, Manifest
-from campc_harness.memory import memory
+from campc_harness.manifest import Manifest
+from campc_harness.memory import in_large_pages, memory
 from campc_harness.ranks import Ranks
 from campc_harness.state import decode
 from campc_harness.storage import Storage
-
-CHUNK = 8 * 2**20
+from campc_harness.verified import read_verified
 
 Report = Callable[..., None]
 
@@ -103,64 +100,12 @@ def read(storage: Storage, name: str, manifest: Manifest, rank: int, begun: floa
     try:
         slots = [slot for _, slot in manifest.tensors[tensor_file]]
         # Each tensor gets memory of its own: whoever is given it may keep it.
-        tensors = [torch.empty(slot.shape, dtype=getattr(torch, slot.dtype)) for slot in slots]
+        tensors = [in_large_pages(torch.empty(slot.shape, dtype=getattr(torch, slot.dtype))) for slot in slots]
         pieces = [(slot.offset, memory(tensor)) for slot, tensor in zip(slots, tensors, strict=True)]
-        _read_verified(storage, name, tensor_file, manifest.files[tensor_file], pieces)
+        read_verified(storage, name, tensor_file, manifest.files[tensor_file], pieces)
         tree = memoryview(bytearray(manifest.files[state_file].bytes))
-        _read_verified(storage, name, state_file, manifest.files[state_file], [(0, tree)])
+        read_verified(storage, name, state_file, manifest.files[state_file], [(0, tree)])
         state = decode(json.loads(bytes(tree)), tensors)
     except (KeyError, ValueError, IndexError, RuntimeError, AttributeError, TypeError) as error:
         raise Damaged(f"its manifest and files don't fit: {error!r}") from error
     return Restored(name, manifest, state, time.perf_counter() - begun)
-
-
-def _read_verified(
-    storage: Storage, name: str, file: str, facts: FileFacts, pieces: list[tuple[int, memoryview]]
-) -> None:
-    """Read a file into `pieces` (offset, memory), ascending; gaps between them are hashed and dropped."""
-    digest, filled = hashlib.sha256(), 0
-    # Hashing takes longer than reading, and both let go of the interpreter: they run side by side.
-    with concurrent.futures.ThreadPoolExecutor(1, "campc-hash") as hasher:
-        hashed: concurrent.futures.Future[None] | None = None
-        try:
-            with storage.open(name, file) as stream:
-                for chunk in _chunks(pieces, facts.bytes):
-                    count = _fill(stream, chunk)
-                    if hashed is not None:
-                        hashed.result()
-                    hashed = hasher.submit(digest.update, chunk[:count])
-                    filled += count
-                    if count < len(chunk):
-                        break
-                longer = bool(stream.read(1))
-        except FileNotFoundError as error:
-            raise Damaged(f"{file} is missing") from error
-        if hashed is not None:
-            hashed.result()
-    if filled != facts.bytes or longer:
-        raise Damaged(f"{file} has {'more than ' if longer else ''}{filled} bytes, not {facts.bytes}")
-    if digest.hexdigest() != facts.sha256:
-        raise Damaged(f"{file} has another SHA-256 than its manifest says")
-
-
-def _chunks(pieces: list[tuple[int, memoryview]], size: int) -> Iterator[memoryview]:
-    """Memory for every byte of a file of `size` bytes, in order, `CHUNK` at a time."""
-    at = 0
-    for offset, piece in [*pieces, (size, memoryview(b""))]:
-        if offset < at or offset + len(piece) > size:
-            raise ValueError("the manifest's tensors overlap, or lie outside their file")
-        if offset > at:
-            yield memoryview(bytearray(offset - at))
-        for start in range(0, len(piece), CHUNK):
-            yield piece[start : start + CHUNK]
-        at = offset + len(piece)
-
-
-def _fill(stream: BinaryIO, chunk: memoryview) -> int:
-    filled = 0
-    while filled < len(chunk):
-        count = stream.readinto(chunk[filled:])  # type: ignore[attr-defined]
-        if not count:
-            break
-        filled += count
-    return filled

@@ -13,7 +13,7 @@ import torch
 
 from campc_harness import codec
 from campc_harness.errors import Misconfigured
-from campc_harness.memory import PIECE, Buffers, Slot, copy_into, layout, memory, pieces
+from campc_harness.memory import Buffers, Slot, copy_into, layout, memory, pieces
 
 
 @dataclass
@@ -42,14 +42,11 @@ class Snapshot:
     facts: dict[str, Any] = field(default_factory=dict)
     stage_s: float = 0.0
 
-    def pieces(self) -> Iterator[memoryview]:
-        """The bytes of all tensors, piece by piece; each is valid until the next one is asked for."""
+    def content(self) -> memoryview | Iterator[memoryview]:
+        """The bytes of all tensors: the buffer, or without one pieces, each valid until the next one is asked for."""
         if self.buffer is None:
-            yield from pieces(self.live, self.slots, self.size)
-            return
-        whole = memory(self.buffer)[: self.size]
-        for start in range(0, self.size, PIECE):
-            yield whole[start : start + PIECE]
+            return pieces(self.live, self.slots, self.size)
+        return memory(self.buffer)[: self.size]
 
 
 class Tracked:

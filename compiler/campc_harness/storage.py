@@ -51,7 +51,7 @@ class Storage(Protocol):
         """Commit with the manifest `content`, without the files `drop`; returns the checkpoint's name."""
 
     def open(self, name: str, file: str) -> BinaryIO:
-        """A file of a committed checkpoint, for reading."""
+        """A file of a committed checkpoint, for reading, and for seeking in it; several threads may each open it."""
 
     def set_aside(self, name: str, why: str) -> None:
         """Rename a checkpoint so that it no longer counts; its bytes are kept."""

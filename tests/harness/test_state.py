@@ -120,9 +120,9 @@ def test_pieces_are_the_bytes_that_a_buffer_would_hold(monkeypatch: pytest.Monke
     monkeypatch.setattr("campc_harness.memory.available_memory", lambda: whole.size)
     live = state.stage(value, 1, {}, Buffers(pinned=False))
     assert whole.buffer is not None and live.buffer is None and live.slots == whole.slots
-    pieces = [bytes(piece) for piece in live.pieces()]
+    pieces = [bytes(piece) for piece in live.content()]
     assert max(map(len, pieces)) <= 8 * 2**20 < whole.size
-    assert b"".join(pieces) == b"".join(bytes(piece) for piece in whole.pieces())
+    assert b"".join(pieces) == bytes(whole.content())
     assert state.stage(value, 1, {}, Buffers(pinned=False, always=True)).buffer is not None
 
 
