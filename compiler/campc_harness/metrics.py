@@ -133,7 +133,7 @@ class Metrics:
         self._watches.load_state_dict(state["watches"])
 
     def _record(self, step: int, read: dict[str, Number]) -> Fired | None:
-        self._reporter.send("metric", step=step, values=dict(read))
+        self._reporter.metric(step, read)
         for name, value in read.items():
             self.last[name] = value
             if better(name, value, self.best.get(name)):
@@ -142,7 +142,7 @@ class Metrics:
         if "truncated_inputs" in read:
             self.count_truncated(int(read["truncated_inputs"]) - self.truncated)
         for sink in self.sinks:
-            sink.put(step, read)
+            sink.put(step, dict(read))  # it is the sink's own: what writes it may change it
         for rule in self._watches.about(read):
             self._watch(rule.observe(self._facts(read, step), step, self.elapsed), rule.name, step)
         return self._observe_stops(self._stops.about(read), read, step)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import functools
 import json
 import math
 import os
@@ -18,6 +19,11 @@ LIMIT = 4000
 METRIC_INTERVAL_S = 0.25
 BEAT_INTERVAL_S = 1.0
 LINE_INTERVAL_S = 30.0
+
+Number = float | int
+_Metric = tuple[int, tuple[str, ...], tuple[Number, ...]]
+_Held = tuple[float, "_Metric | None"]
+_NEVER: _Held = (0.0, None)
 
 
 class Reporter:
@@ -38,10 +44,10 @@ class Reporter:
         self._rank = rank
         self._console = console and rank == 0
         self._terminal = sys.stderr.isatty()
-        self._queue: collections.deque[tuple[str, dict[str, Any]]] = collections.deque()
+        self._queue: collections.deque[tuple[str, dict[str, Any]] | _Metric] = collections.deque()
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
-        self._held: dict[tuple[str, ...], tuple[float, dict[str, Any] | None]] = {}
+        self._held: dict[tuple[str, ...], _Held] = {}
         self._raw = open(folder / f"metrics-{rank}.jsonl", "a", encoding="utf-8") if folder is not None else None
         self._last_line = 0.0
         self._beat_at = 0.0
@@ -56,8 +62,14 @@ class Reporter:
         self._queue.append((event, fields))
         if self._thread is None:
             self._start()
-        if event != "metric":
-            self._wake.set()
+        self._wake.set()
+
+    def metric(self, step: int, values: Mapping[str, Number]) -> None:
+        """Queue the metrics of a step."""
+        # Tuples of plain values, which the garbage collector stops looking at: in a tight loop many of them wait here.
+        self._queue.append((step, tuple(values), tuple(values.values())))
+        if self._thread is None:
+            self._start()
 
     def flush(self, timeout: float = 10.0) -> None:
         """Wait until everything queued is written, held metrics too; gives up after `timeout` seconds."""
@@ -76,10 +88,12 @@ class Reporter:
             self._wake.wait(METRIC_INTERVAL_S)
             self._wake.clear()
             while self._queue:
-                event, fields = self._queue.popleft()
-                if event == "metric":
-                    self._metric(fields)
+                entry = self._queue.popleft()
+                if len(entry) == 3:
+                    step, names, numbers = entry
+                    self._metric(step, names, numbers)
                     continue
+                event, fields = entry
                 # What comes before another report is on disk before it is told.
                 self._flush_raw()
                 if event == "flush":
@@ -108,29 +122,30 @@ class Reporter:
                     lost.close()
             self._write("note", {"text": f"raw metrics are no longer written: {error}"})
 
-    def _metric(self, fields: dict[str, Any]) -> None:
-        values = fields["values"]
-        if not all(map(math.isfinite, values.values())):
-            values = fields["values"] = {name: spelled(value) for name, value in values.items()}
+    def _metric(self, step: int, names: tuple[str, ...], numbers: tuple[Number, ...]) -> None:
         if self._raw is not None:
             with self._losing_raw():
-                self._raw.write(_json(fields) + "\n")
-        self._show(fields)
-        key = tuple(fields["values"])
-        sent_at, _ = self._held.get(key, (0.0, None))
+                self._raw.write(_raw_line(step, names, numbers))
         now = time.monotonic()
+        if self._console and now - self._last_line >= (0.2 if self._terminal else LINE_INTERVAL_S):
+            self._last_line = now
+            self._show(step, names, numbers)
+        sent_at, _ = self._held.get(names, _NEVER)
         if now - sent_at >= METRIC_INTERVAL_S:
-            self._held[key] = (now, None)
-            self._write("metric", fields)
+            self._held[names] = (now, None)
+            self._write_metric(step, names, numbers)
         else:
-            self._held[key] = (sent_at, fields)
+            self._held[names] = (sent_at, (step, names, numbers))
 
     def _release(self, *, everything: bool) -> None:
         now = time.monotonic()
-        for key, (sent_at, fields) in list(self._held.items()):
-            if fields is not None and (everything or now - sent_at >= METRIC_INTERVAL_S):
+        for key, (sent_at, held) in list(self._held.items()):
+            if held is not None and (everything or now - sent_at >= METRIC_INTERVAL_S):
                 self._held[key] = (now, None)
-                self._write("metric", fields)
+                self._write_metric(*held)
+
+    def _write_metric(self, step: int, names: tuple[str, ...], numbers: tuple[Number, ...]) -> None:
+        self._write("metric", {"step": step, "values": dict(zip(names, map(spelled, numbers), strict=True))})
 
     def _beat(self) -> None:
         now = time.monotonic()
@@ -151,17 +166,10 @@ class Reporter:
         except OSError:
             self._handle = None  # the supervisor is gone; the life pipe decides what follows
 
-    def _show(self, fields: dict[str, Any]) -> None:
-        now = time.monotonic()
-        if not self._console or now - self._last_line < (0.2 if self._terminal else LINE_INTERVAL_S):
-            return
-        self._last_line = now
-        values = "  ".join(
-            f"{name} {value if isinstance(value, str) else format(value, '.4g')}"
-            for name, value in fields["values"].items()
-        )
+    def _show(self, step: int, names: tuple[str, ...], numbers: tuple[Number, ...]) -> None:
+        shown = "  ".join(f"{name} {value:.4g}" for name, value in zip(names, numbers, strict=True))
         of = f" of {self.total}" if self.total else ""
-        self._say(f"step {fields['step']}{of}  {values}", again=self._terminal)
+        self._say(f"step {step}{of}  {shown}", again=self._terminal)
 
     def _say(self, text: str, *, again: bool = False) -> None:
         sys.stderr.write(f"\r\x1b[K{text}" if again else f"{text}\n")
@@ -169,6 +177,19 @@ class Reporter:
 
 
 _json = json.JSONEncoder(separators=(",", ":"), default=str).encode
+_quoted = functools.lru_cache(maxsize=1024)(json.dumps)
+
+
+def _raw_line(step: int, names: tuple[str, ...], numbers: tuple[Number, ...]) -> str:
+    # Written out by hand: an encoder costs each step thrice as much.
+    pairs = [f"{_quoted(name)}:{_number(value)}" for name, value in zip(names, numbers, strict=True)]
+    return f'{{"step":{step},"values":{{{",".join(pairs)}}}}}\n'
+
+
+def _number(value: Number) -> str:
+    if isinstance(value, int):
+        return int.__repr__(value)
+    return float.__repr__(value) if math.isfinite(value) else f'"{float(value)}"'
 
 
 def _shortened(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -189,12 +210,12 @@ def _shortened(fields: Mapping[str, Any]) -> dict[str, Any]:
     return short
 
 
-def spelled(value: float | int) -> float | int | str:
+def spelled(value: Number) -> Number | str:
     """`value` for JSON, which has no words for what isn't finite: `"nan"`, `"inf"`, `"-inf"`."""
     return value if math.isfinite(value) else str(float(value))
 
 
-def plain(value: Any) -> float | int:
+def plain(value: Any) -> Number:
     """A metric as a number: tensors, NumPy scalars and booleans too.
 
     Raises:
