@@ -44,7 +44,7 @@ class Reporter:
         self._rank = rank
         self._console = console and rank == 0
         self._terminal = sys.stderr.isatty()
-        self._queue: collections.deque[tuple[str, dict[str, Any]] | _Metric] = collections.deque()
+        self._queue: collections.deque[tuple[Any, ...]] = collections.deque()
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
         self._held: dict[tuple[str, ...], _Held] = {}
@@ -66,8 +66,8 @@ class Reporter:
 
     def metric(self, step: int, values: Mapping[str, Number]) -> None:
         """Queue the metrics of a step."""
-        # Tuples of plain values, which the garbage collector stops looking at: in a tight loop many of them wait here.
-        self._queue.append((step, tuple(values), tuple(values.values())))
+        # A flat tuple of plain values, which the garbage collector stops looking at: in a tight loop many wait here.
+        self._queue.append((step, *values, *values.values()))
         if self._thread is None:
             self._start()
 
@@ -89,9 +89,9 @@ class Reporter:
             self._wake.clear()
             while self._queue:
                 entry = self._queue.popleft()
-                if len(entry) == 3:
-                    step, names, numbers = entry
-                    self._metric(step, names, numbers)
+                if isinstance(entry[0], int):
+                    count = len(entry) // 2
+                    self._metric(entry[0], entry[1 : count + 1], entry[count + 1 :])
                     continue
                 event, fields = entry
                 # What comes before another report is on disk before it is told.
