@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 _ASK_TORCH = """
@@ -19,12 +20,22 @@ _TORCH_LIMIT_S = 180.0
 
 @dataclass(frozen=True)
 class Gpu:
-    """One GPU: its model, memory in bytes, and utilisation as a fraction (None where nobody says)."""
+    """One GPU: its model, memory in bytes, and what only NVIDIA's library says (None where it doesn't).
+
+    Attributes:
+        utilisation: as a fraction.
+        index: its place among all GPUs of the machine.
+        energy_j: joules that it took since its driver was loaded.
+        power_w: watts that it takes now.
+    """
 
     name: str
     memory_bytes: int
     used_bytes: int
     utilisation: float | None
+    index: int = 0
+    energy_j: float | None = None
+    power_w: float | None = None
 
 
 class _Memory(ctypes.Structure):
@@ -59,13 +70,53 @@ def gpus_by_torch() -> list[Gpu]:
         return []
 
 
-def utilisation() -> float | None:
-    """Mean utilisation of the visible GPUs as a fraction; None where there is none, or it isn't known."""
+def visible() -> list[Gpu]:
+    """Those of the GPUs that `CUDA_VISIBLE_DEVICES` names by number; all where it names none."""
     found = gpus()
-    visible = [item for item in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if item.isdigit()]
-    chosen = [found[int(item)] for item in visible if int(item) < len(found)] or found
-    values = [item.utilisation for item in chosen if item.utilisation is not None]
+    numbers = {int(item) for item in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if item.strip().isdigit()}
+    return [item for item in found if item.index in numbers] or found
+
+
+def utilisation(found: Sequence[Gpu]) -> float | None:
+    """Mean utilisation of these GPUs as a fraction; None where there is none, or it isn't known."""
+    values = [item.utilisation for item in found if item.utilisation is not None]
     return sum(values) / len(values) if values else None
+
+
+class EnergyMeter:
+    """The energy that GPUs take, by their own counters; by power and time where one has no counter."""
+
+    def __init__(self) -> None:
+        self._seen: dict[int, tuple[float, Gpu]] = {}
+        self._taken: float | None = None
+
+    def see(self, found: Sequence[Gpu], now: float) -> None:
+        """Take a reading.
+
+        Args:
+            found: the GPUs as they are.
+            now: seconds of a clock that doesn't jump.
+        """
+        for item in found:
+            before = self._seen.get(item.index)
+            self._seen[item.index] = (now, item)
+            joules = _between(*before, now, item) if before is not None else None
+            if joules is not None:
+                self._taken = (self._taken or 0.0) + joules
+
+    def take(self) -> float | None:
+        """Joules from the first reading, or from the last one before the call before this, on; None where nothing tells."""
+        taken, self._taken = self._taken, None
+        return taken
+
+
+def _between(before: float, then: Gpu, now: float, item: Gpu) -> float | None:
+    if item.energy_j is not None and then.energy_j is not None:
+        # A driver that was loaded anew counts from zero.
+        return item.energy_j - then.energy_j if item.energy_j >= then.energy_j else item.energy_j
+    if item.power_w is not None and then.power_w is not None:
+        return (item.power_w + then.power_w) / 2 * (now - before)
+    return None
 
 
 def driver() -> str | None:
@@ -102,4 +153,22 @@ def _gpu(nvml: ctypes.CDLL, index: int) -> Gpu | None:
     nvml.nvmlDeviceGetName(device, name, 96)
     nvml.nvmlDeviceGetMemoryInfo(device, ctypes.byref(memory))
     known = nvml.nvmlDeviceGetUtilizationRates(device, ctypes.byref(use)) == 0
-    return Gpu(name.value.decode("utf-8", "replace"), memory.total, memory.used, use.gpu / 100 if known else None)
+    millijoules = _number(nvml, "nvmlDeviceGetTotalEnergyConsumption", device, ctypes.c_ulonglong())
+    milliwatts = _number(nvml, "nvmlDeviceGetPowerUsage", device, ctypes.c_uint())
+    return Gpu(
+        name.value.decode("utf-8", "replace"),
+        memory.total,
+        memory.used,
+        use.gpu / 100 if known else None,
+        index,
+        millijoules / 1000 if millijoules is not None else None,
+        milliwatts / 1000 if milliwatts is not None else None,
+    )
+
+
+def _number(
+    nvml: ctypes.CDLL, function: str, device: ctypes.c_void_p, value: ctypes.c_ulonglong | ctypes.c_uint
+) -> int | None:
+    # Older GPUs and drivers lack one or the other.
+    ask = getattr(nvml, function, None)
+    return int(value.value) if ask is not None and ask(device, ctypes.byref(value)) == 0 else None

@@ -75,10 +75,17 @@ class Launcher:
         several = cluster().nodes > 1
         self.crew = Crew(cluster(), self.plan.plan_hash, bundle.state / CREW_FILE) if several else None
         self._wake = -1
-        self._host = Host(
-            bundle, self.ledger, self.redactor, lambda: self.progress, self._deadline, self._number, self.crew
-        )
         self._watcher = Watcher(self)
+        self._host = Host(
+            bundle,
+            self.ledger,
+            self.redactor,
+            lambda: self.progress,
+            self._deadline,
+            self._number,
+            self._watcher.energy,
+            self.crew,
+        )
         self.notifier = Notifier(self.plan.notify, bundle.root, bundle.environment())
         self.ledger.listen(self._heard)
 

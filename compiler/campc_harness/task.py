@@ -40,6 +40,7 @@ class Host:
         progress: the records so far, up to the last line.
         deadline: Unix time at which a window's run must have left, or None.
         number: number of the next attempt of a run in a window.
+        energy: what an attempt's last record says of the energy that the GPUs took since the last time it was asked.
         crew: the other nodes of the lot, where it has several.
     """
 
@@ -49,6 +50,7 @@ class Host:
     progress: Callable[[], Progress]
     deadline: Callable[[Window], float | None]
     number: Callable[[Window, Identity | None], int]
+    energy: Callable[[], dict[str, float]]
     crew: Crew | None = None
 
 
@@ -302,10 +304,10 @@ class Task:
         reason = ending.reason or None
         if self._rule is not None and ending.outcome in ("interrupted", "crash", "deadline"):
             rule, text = self._rule
-            host.ledger.append("stop", **who, stop=rule, value=text, reason=text, code=76)
+            host.ledger.append("stop", **who, stop=rule, value=text, reason=text, code=76, **host.energy())
             self._rule = None
         elif self._late and ending.outcome in ("interrupted", "crash"):
-            host.ledger.append("deadline", **who, reason=_OVERDUE, code=DEADLINE)
+            host.ledger.append("deadline", **who, reason=_OVERDUE, code=DEADLINE, **host.energy())
             self._end("deadline", _OVERDUE)
         elif ending.outcome == "done":
             self._done(who, recorder)
@@ -313,10 +315,17 @@ class Task:
             values = {name: recorder.values[name] for name in sorted(recorder.values)}
             seen = self._seen(ending)
             host.ledger.append(
-                "stop", **who, stop=ending.stop, value=seen, reason=reason, code=ending.code, metrics=values
+                "stop",
+                **who,
+                stop=ending.stop,
+                value=seen,
+                reason=reason,
+                code=ending.code,
+                metrics=values,
+                **host.energy(),
             )
         elif ending.outcome == "deadline":
-            host.ledger.append("deadline", **who, reason=reason, code=ending.code)
+            host.ledger.append("deadline", **who, reason=reason, code=ending.code, **host.energy())
             self._end("deadline", reason)
         else:
             self._died(ending, who, reason)
@@ -336,7 +345,7 @@ class Task:
         word = ending.outcome if ending.outcome in ("interrupted", "hang") else "crash"
         if asked and word == "crash" and ending.code < 0:
             word, reason = "interrupted", f"{reason}, after it had been asked to leave"
-        host.ledger.append(word, **who, reason=reason, code=0 if asked else ending.code)
+        host.ledger.append(word, **who, reason=reason, code=0 if asked else ending.code, **host.energy())
         if asked:
             self._end("interrupted", self._leaving)
             return
@@ -363,7 +372,8 @@ class Task:
             settle(final.with_name("outputs.partial"), final)
         metrics = {name: recorder.values[name] for name in sorted(recorder.values)}
         state = self._host.progress().run(str(who["run_id"] or "") or None, self.window.name)
-        self._host.ledger.append("done", **who, outcome="done", metrics={**state.metrics, **metrics})
+        all_metrics = {**state.metrics, **metrics}
+        self._host.ledger.append("done", **who, outcome="done", metrics=all_metrics, **self._host.energy())
 
     def _finish_run(self) -> bool:
         states: list[RunState] = [self._host.progress().run(run_id, self.window.name) for run_id in self.window.run_ids]

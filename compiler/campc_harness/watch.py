@@ -28,6 +28,14 @@ class Watcher:
         self._warned: set[tuple[str, str]] = set()
         self._facts: dict[str, Builtin | None] = {}
         self._alerted = False
+        self._energy = gpu.EnergyMeter()
+
+    def energy(self) -> dict[str, float]:
+        """What a record that ends an attempt says of energy: joules since the last one that did; empty where none is known."""
+        if not self._launcher.bundle.cpu:
+            self._energy.see(gpu.visible(), time.monotonic())
+        taken = self._energy.take()
+        return {"energy_j": round(taken, 3)} if taken else {}
 
     def tick(self) -> None:
         """Look, every few seconds."""
@@ -36,10 +44,12 @@ class Watcher:
             return
         self._at = now
         launcher = self._launcher
+        found = [] if launcher.bundle.cpu else gpu.visible()
+        self._energy.see(found, now)
         spent = spend.spent(launcher.plan, launcher.bundle.lot, launcher.progress, launcher.horizon.elapsed())
         self._facts = {
             "spend": spent,
-            "gpu_utilisation": None if launcher.bundle.cpu else gpu.utilisation(),
+            "gpu_utilisation": gpu.utilisation(found),
             "disk_free": float(shutil.disk_usage(launcher.bundle.root).free),
         }
         self._budget(spent)

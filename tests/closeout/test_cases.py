@@ -464,6 +464,14 @@ def test_a_release_is_proven_or_said_to_be_unproven(tmp_path: Path) -> None:
     )
 
 
+def test_energy_is_summed_where_it_was_measured(tmp_path: Path) -> None:
+    scene = positive()
+    assert closed(scene, tmp_path / "unmeasured").lots[0].energy_kwh is None
+    for line, joules in zip([line for line in scene.lines if line["event"] == "done"], (1.8e6, 5.4e6), strict=False):
+        line["energy_j"] = joules
+    assert closed(scene, tmp_path / "measured").lots[0].energy_kwh == pytest.approx(2.0)
+
+
 def test_the_watcher_s_own_record_is_proof(tmp_path: Path) -> None:
     bundle = positive().write(tmp_path / "bundle")
     line = {
