@@ -22,3 +22,8 @@ def show(title: str, medians: Mapping[str, float], base: str) -> None:
     print(f"\n{title}")
     for name, seconds in medians.items():
         print(f"  {name:36} {seconds * 1000:10.1f} ms   {seconds / medians[base]:6.2f} x {base}")
+
+
+def bar(name: str, value: float, at_most: float) -> None:
+    """A line that says whether `value` meets its bar."""
+    print(f"  {name:36} {value:10.3f}   {'met' if value <= at_most else 'missed'}: at most {at_most:g}")

@@ -179,7 +179,10 @@ class Checkpoints:
             **({"outside": self._counts} if self._context.policy.outside else {}),
         )
         if self._ranks.rank == 0:
-            self._retention.prune(self._context.policy.keep, self.durable_step)
+            try:
+                self._retention.prune(self._context.policy.keep, self.durable_step)
+            except OSError as error:  # what was saved is durable; the next time has more to remove
+                self._report("note", text=f"older checkpoints are not removed yet: {error}")
 
     def _durable(self, step: int) -> None:
         self.durable_step = step

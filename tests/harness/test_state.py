@@ -147,6 +147,26 @@ def test_steps_are_compared_as_numbers(tmp_path: Path) -> None:
     assert one.storage.committed() == ["step-1000000000", "step-999999999"]
 
 
+def test_a_place_that_is_away_while_old_checkpoints_are_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = checkpoints(tmp_path, keep=1)
+    notes: list[str] = []
+    monkeypatch.setattr(one, "_report", lambda event, **fields: notes.append(f"{event} {fields.get('text', '')}"))
+    save(one, 1, 1)
+
+    def away() -> list[str]:
+        raise OSError("connection refused")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(one.storage, "committed", away)
+        save(one, 2, 2)
+    assert one.storage.committed() == ["step-000000002", "step-000000001"]
+    assert notes[-1] == "note older checkpoints are not removed yet: connection refused"
+    save(one, 3, 3)
+    assert one.storage.committed() == ["step-000000003"]
+
+
 def test_numpy_state_comes_back(tmp_path: Path) -> None:
     arrays = {"a": numpy.arange(6, dtype=">i4").reshape(2, 3), "b": numpy.float32(0.1), "c": numpy.zeros((0, 2))}
     one = checkpoints(tmp_path)
