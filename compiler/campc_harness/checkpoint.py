@@ -49,7 +49,7 @@ class Checkpoints:
         self._ranks = ranks
         self._report = report
         self._retention = Retention(storage, context.policy)
-        # Several ranks would have to agree on what to do without one.
+        # Several ranks agree on whether they have any, after the first step.
         self.buffers = Buffers(pinned=torch.cuda.is_available(), always=ranks.world > 1)
         self._wake = threading.Condition()
         self._job: Snapshot | None = None

@@ -138,7 +138,8 @@ class _Bridge(transformers.TrainerCallback):  # type: ignore[misc,unused-ignore]
         trainer._save_checkpoint(trainer.model_wrapped, None)
         self._frame.owes_evaluation = True
         session.unstage()
-        session.keep_staged(session.snapshot())
+        if session.stages:
+            session.keep_staged(session.snapshot())
         self._frame.owes_evaluation = False
         session.enter(EVALUATE)
         try:

@@ -172,7 +172,8 @@ class _Bridge(Callback):  # type: ignore[misc,unused-ignore]
         elif self._validates(trainer, batch_idx + 1, trainer.accumulate_grad_batches):
             # A validation comes within the next step. Cut short, that step is begun again from here.
             self._write()
-            session.keep_staged(session.snapshot())
+            if session.stages:
+                session.keep_staged(session.snapshot())
         if asked:
             session.leave()
 

@@ -107,7 +107,7 @@ class Buffers:
 
     Args:
         pinned: whether in page-locked memory, which a CUDA device copies to fastest.
-        always: whether the first one is made whatever room there is.
+        always: whether the first one is made whatever room there is, unless `renounce` was called.
     """
 
     def __init__(self, *, pinned: bool, always: bool = False) -> None:
@@ -115,11 +115,29 @@ class Buffers:
         self._always = always
         self._free: list[torch.Tensor] = []
         self._made = 0
+        self._none = False
         self._changed = threading.Condition()
+
+    def reserve(self, size: int) -> bool:
+        """Make the first buffer, of `size` bytes, where there is room for it; whether there is one."""
+        room = available_memory()
+        if not self._made and room is not None and room < size + SPARE:
+            return False
+        buffer = self.take(size)
+        if buffer is not None:
+            self.give(buffer)
+        return buffer is not None
+
+    def renounce(self) -> None:
+        """Have none from here on. None may be in use."""
+        self._none = True
+        self._free.clear()
 
     def take(self, size: int) -> torch.Tensor | None:
         """A buffer (uint8) of at least `size` bytes; waits for one where both are in use. None without room for any."""
         with self._changed:
+            if self._none:
+                return None
             if not self._made and not self._always:
                 room = available_memory()
                 if room is not None and room < size + SPARE:

@@ -250,7 +250,7 @@ def _memory(bundle: Bundle) -> Iterator[Finding]:
         yield Finding(
             "warning",
             f"{_size(free)} of host memory are free, a checkpoint of {largest[1].name} stages {_size(largest[0])}",
-            "with one process it is written in pieces, and blocks training for longer; several need the room",
+            "it is written in pieces then, and training waits until it is written",
         )
     elif free is not None:
         yield Finding("ok", f"{_size(free)} of host memory are free for staging")

@@ -64,6 +64,8 @@ class Session:
         self.saved_step: int | None = None
         self._saved_at = time.monotonic()
         self._said_pieces = False
+        # Of several ranks, all have a staging buffer or none has: agreed after the first step, when sizes are known.
+        self.stages = context.world == 1
         self._first_step_at: float | None = None
         self._steps_here = 0
 
@@ -106,7 +108,7 @@ class Session:
         """See to it that a signal inside an evaluation has a state to flush, where none is staged or saved yet."""
         assert self.loop is not None
         self.evaluations.begun()
-        if self.staged is None and self.saved_step != self.loop.step:
+        if self.stages and self.staged is None and self.saved_step != self.loop.step:
             self.keep_staged(self.snapshot(after_body=True))
 
     def keep_staged(self, snapshot: state.Snapshot) -> None:
@@ -188,7 +190,7 @@ class Session:
             self.leave()
         if save:
             self.save(step)
-        elif self.evaluations.due(step + 1) and not self.rehearsal.active and self.saved_step != step:
+        elif self.stages and self.evaluations.due(step + 1) and not self.rehearsal.active and self.saved_step != step:
             # The next step evaluates. Cut short, it is begun again from here, so that all that the evaluation does,
             # to a schedule or to counters, is done once and in its place.
             snapshot = self.snapshot()
@@ -214,10 +216,19 @@ class Session:
         self._writer_failure(self.checkpoints.raise_failure)
         fired = self.metrics.timed(step) or self.stop_at_boundary
         self.rehearsal.step(self, loop)
+        if self._steps_here == 1 and self.context.world > 1:
+            self._agree_on_staging(loop)
         asked, save, stop = self._agree(loop, self.latch.set, self._save_due(step, loop), fired is not None)
         if stop:
             raise as_stop(fired or ELSEWHERE, step)
         return asked, save
+
+    def _agree_on_staging(self, loop: Loop) -> None:
+        buffers = self.checkpoints.buffers
+        short = loop.lockstep and self.ranks.any(not buffers.reserve(self.tracked.staged_bytes()))
+        if short:
+            buffers.renounce()
+        self.stages = not short
 
     def _agree(self, loop: Loop, asked: bool, save: bool, stop: bool) -> list[bool]:
         if self.context.world == 1 or not loop.lockstep:
@@ -276,9 +287,10 @@ class Session:
         self.checkpoints.submit(snapshot)
         if snapshot.buffer is not None:
             return
-        if not self._said_pieces:
+        if not self._said_pieces and self.context.rank == 0:
             self._said_pieces = True
-            text = f"host memory has no room for a copy of {snapshot.size} bytes: training waits for each checkpoint"
+            where = "" if self.context.world == 1 else " on every rank"
+            text = f"host memory has no room for a copy of {snapshot.size} bytes{where}: training waits for each checkpoint"
             self.reporter.send("note", text=text)
         before, self.phase = self.phase, SAVE
         self.reporter.phase = SAVE

@@ -91,6 +91,15 @@ class Sharded:
         self._ranks.barrier()
         return self._files.state_dict()
 
+    def staged_bytes(self) -> int:
+        """About as much as this rank's files hold."""
+        tensors = [tensor for module in self.modules.values() for tensor in module.state_dict().values()]
+        for owned in self._optimizers.values():
+            for optimizer in owned.values():
+                tensors += [item for state in optimizer.state.values() for item in state.values()]
+        local = [_local_part(item) for item in tensors if isinstance(item, torch.Tensor)]
+        return sum(tensor.numel() * tensor.element_size() for tensor in local)
+
     def load_state_dict(self, state: Mapping[str, torch.Tensor]) -> None:
         """Write this rank's files; `assemble` reads them when all are there."""
         dealt.write(state, self._files.folder)
@@ -161,10 +170,15 @@ def _containers(value: Any) -> Any:
     return [_containers(item) for item in value] if isinstance(value, list) else value
 
 
+def _local_part(tensor: torch.Tensor) -> torch.Tensor:
+    whole: Any = tensor
+    part: torch.Tensor = whole.to_local() if _spread(tensor) else whole
+    return part
+
+
 def _local(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
-        whole: Any = value
-        return (whole.to_local() if _spread(value) else whole).clone()
+        return _local_part(value).clone()
     if isinstance(value, Mapping):
         return {key: _local(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

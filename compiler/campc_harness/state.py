@@ -79,6 +79,16 @@ class Tracked:
         """Names of those that are modules: the ones with weights."""
         return [name for name, value in self.objects.items() if isinstance(value, torch.nn.Module)]
 
+    def staged_bytes(self) -> int:
+        """What a snapshot of all of them needs of a staging buffer, now."""
+        encoder, apart = codec.Encoder(), 0
+        for name, value in self.objects.items():
+            if hasattr(value, "staged_bytes"):
+                apart += int(value.staged_bytes())
+            else:
+                encoder.encode(unwrap(value).state_dict(), name)
+        return layout([leaf.tensor for leaf in encoder.leaves])[1] + apart
+
     def state(self) -> dict[str, Any]:
         """The state of each, wrappers of DDP and of torch.compile taken off."""
         return {name: unwrap(value).state_dict() for name, value in self.objects.items()}

@@ -141,3 +141,41 @@ def test_ranks_that_see_different_places_are_told_so(bundle: Make) -> None:
         assert (
             record is not None and "let `to` be a folder on a disk that all machines of the lot share" in record.reason
         )
+
+
+@pytest.mark.parametrize("script", ["ranks.py", "fsdp.py"])
+def test_where_one_rank_has_no_memory_for_a_copy_all_write_in_pieces(bundle: Make, script: str) -> None:
+    twin, short = bundle(script, params=STEPS, name="twin"), bundle("short_of_memory.py", params=STEPS, name="short")
+    for attempt in pair(twin):
+        assert attempt.wait() == 0, attempt.text()
+    attempts = pair(short, SCRIPT=script, PAUSE="0.02")
+    attempts[0].until_event("checkpoint", 2)
+    for attempt in attempts:
+        attempt.kill()
+    for attempt in attempts:
+        attempt.wait()
+    attempts = pair(short, SCRIPT=script, PAUSE="0.02")
+    attempts[0].until_event("metric", 2)
+    attempts[1].signal(signal.SIGTERM)
+    for attempt in attempts:
+        assert attempt.wait() == 75, attempt.text()
+    attempts = pair(short, SCRIPT=script)
+    for attempt in attempts:
+        assert attempt.wait() == 0, attempt.text()
+        assert attempt.events("resume")[0]["step"] > 0
+    [note] = [event["text"] for attempt in attempts for event in attempt.events("note")]
+    assert "on every rank: training waits for each checkpoint" in note
+    assert [digest(short, rank) for rank in (0, 1)] == [digest(twin, rank) for rank in (0, 1)]
+
+
+def test_without_memory_a_signal_in_an_evaluation_of_two_ranks_waits_for_its_end(bundle: Make) -> None:
+    one = bundle("short_of_memory.py", params={**STEPS, "evaluate": 10}, checkpoint={"every_steps": 4})
+    attempts = pair(one, EVALUATE="1.5")
+    attempts[0].until(lambda: any(beat["phase"] == "evaluate" for beat in attempts[0].events("beat")))
+    for attempt in attempts:
+        attempt.signal(signal.SIGTERM)
+    for attempt in attempts:
+        assert attempt.wait() == 75, attempt.text()
+        record = attempt.exit()
+        assert record is not None and record.step == 10
+    assert one.committed() == [8, 10]
