@@ -57,6 +57,7 @@ if [ "$WHAT" = dev ] && [ -n "${CI:-}" ] && [ "$(id -u)" = 0 ]; then
   command -v shellcheck >/dev/null || (bring shellcheck) || say "No shellcheck: its test will skip."
   command -v chromium >/dev/null || (bring chromium) || say "No Chromium: the tests in a browser will skip."
   command -v nvim >/dev/null || (bring neovim) || say "No Neovim: its test will skip."
+  [ -d /usr/share/vim-ale ] || (bring vim vim-ale) || say "No Vim with ALE: its test will skip."
   command -v emacs >/dev/null || (bring emacs-nox elpa-eglot) || say "No Emacs with eglot: its test will skip."
   if command -v npm >/dev/null; then
     npm ci --prefix tests/reports --ignore-scripts --no-audit --no-fund --silent || say "No axe, no validator: their tests will skip."
