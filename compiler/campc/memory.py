@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from campc.recall import Recall
 from campc.records import define, field
 from campc.resolve.memory import Memory as Resolutions
 from campc.syntax.texts import Texts
@@ -16,3 +17,4 @@ class Memory:
 
     texts: Texts = field(factory=Texts)
     resolved: Resolutions = field(factory=Resolutions)
+    recall: Recall = field(factory=Recall)

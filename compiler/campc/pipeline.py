@@ -73,9 +73,12 @@ def _compile(source: Source, read: Read, exists: Exists | None, catalog: bool, m
     file, syntax = parsed(source)
     load = partial(_load, read, parsed)
     resolved = resolve(file, load, catalog=catalog, memory=memory.resolved if memory is not None else None)
-    plan = evolve(make_plan(resolved.spec), exists=exists)
+    recall = memory.recall if memory is not None else None
+    if recall is not None:
+        recall.begin()
+    plan = evolve(make_plan(resolved.spec, recall), exists=exists)
     unread = [*syntax, *_not_misquoted(syntax, resolved.diagnostics)]
-    kept, allowed = apply_allowances(resolved.spec, [*unread, *check_plan(plan, unread)])
+    kept, allowed = apply_allowances(resolved.spec, [*unread, *check_plan(plan, unread, recall)])
     once = {(d.order, d.message): d for d in reversed(kept)}
     return Compiled(file, plan, tuple(sorted(once.values(), key=lambda d: d.order)), tuple(allowed))
 

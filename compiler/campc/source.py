@@ -104,11 +104,13 @@ class Stretch:
     ``base`` is how far the stretch has moved since its places were taken.
     """
 
-    __slots__ = ("base", "source")
+    __slots__ = ("base", "gone", "source")
 
     def __init__(self, source: Source, base: int = 0) -> None:
         self.source = source
         self.base = base
+        self.gone = False
+        """True once its lines were edited: then its places move no more."""
 
 
 class Span:
@@ -179,7 +181,13 @@ class Span:
         """The part that lies on its first line."""
         if self.line == self.end_line:
             return self
-        return self.source.span(self.start, self.start + len(self.source.line(self.line)) - self.column + 1)
+        return self.near(self.start, self.start + len(self.source.line(self.line)) - self.column + 1)
+
+    def near(self, start: int, end: int) -> Span:
+        """Another range of offsets on the lines of this one, kept inside the text; it moves along as this one does."""
+        base, size = self.of.base, len(self.source.text)
+        start = min(max(start, 0), size)
+        return Span(self.of, start - base, min(max(end, start), size) - base)
 
     def to(self, other: Span) -> Span:
         """From the start of this place to the end of another in the same source."""

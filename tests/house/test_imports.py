@@ -13,6 +13,7 @@ COMPILER = Path(__file__).resolve().parents[2] / "compiler"
 RANK = {
     "records": -1, "resources": 0, "collecting": 0, "codes": 0, "values": 0, "source": 0,
     "diagnostic": 1,
+    "recall": 2,
     "syntax": 2, "render": 2, "first_spec": 2,
     "schema": 3,
     "resolve": 4,

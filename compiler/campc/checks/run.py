@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from campc.checks.registry import Rule
 from campc.checks.rules import (
@@ -28,6 +29,10 @@ from campc.checks.rules import (
 from campc.diagnostic import Diagnostic
 from campc.records import evolve
 from campc.schedule.plan import Plan
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from campc.recall import Recall
 
 ALL_RULES: tuple[Rule, ...] = (
     used.never_used,
@@ -96,12 +101,20 @@ HIDES_THE_REST = ("C101", "C102", "C104", "C201", "C210")
 """Faults after which part of what an author wrote is unknown."""
 
 
-def check_plan(plan: Plan, found_before: Iterable[Diagnostic] = ()) -> tuple[Diagnostic, ...]:
+def check_plan(
+    plan: Plan, found_before: Iterable[Diagnostic] = (), recall: Recall | None = None
+) -> tuple[Diagnostic, ...]:
     """What the rules find in a plan, rule by rule. ``found_before``: the faults of syntax, names and types; where some of them hide part of a file,
-    rules that miss something keep still."""
+    rules that miss something keep still. ``recall``: of checks of earlier plans of the same file."""
     partly_unread = any(fault.code in HIDES_THE_REST for fault in found_before)
     rules = [rule for rule in ALL_RULES if not (rule.absence and partly_unread)]
-    return tuple(diagnostic for rule in rules for diagnostic in _once_a_line(rule.check(plan)))
+    if recall is None:
+        return tuple(diagnostic for rule in rules for diagnostic in _found(rule, plan))
+    return tuple(d for rule in rules for d in recall.of_plan(rule.code, partial(_found, rule), plan))
+
+
+def _found(rule: Rule, plan: Plan) -> tuple[Diagnostic, ...]:
+    return tuple(_once_a_line(rule.check(plan)))
 
 
 def _once_a_line(found: Iterable[Diagnostic]) -> list[Diagnostic]:

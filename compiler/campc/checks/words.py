@@ -59,7 +59,7 @@ def removal(at: Span) -> Span:
         end += 1
     if alone and end < len(text) and text[end] == "\n":
         end += 1
-    return at.source.span(start, end if alone or end == len(text) or text[end] == "\n" else at.end)
+    return at.near(start, end if alone or end == len(text) or text[end] == "\n" else at.end)
 
 
 __all__ = ["format_duration", "gpu_names", "head", "listed", "moment", "plural", "removal"]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 from campc.records import define, evolve, field
+from campc.resolve.adopt import move, move_inherited, says_the_same
 from campc.resolve.evaluate import Uses
 from campc.schema import Checkpoint, Node, Run
 from campc.syntax import tree
@@ -41,9 +42,19 @@ class Memory:
     _zone: dt.tzinfo | None = None
     _gone: set[tuple[str, str]] = field(factory=set)
     _same_lets: bool = False
+    _named: dict[tuple[str, str], _Kept] = field(factory=dict)
+    _named_before: dict[tuple[str, str], _Kept] = field(factory=dict)
+    _blocks: Container[int] = ()
+    _moved: set[int] = field(factory=set)
 
-    def begin(self, names: Mapping[str, Iterable[str]], lets: Mapping[str, tree.Let], zone: dt.tzinfo) -> None:
-        """A resolution begins in which so much is declared."""
+    def begin(
+        self,
+        names: Mapping[str, Iterable[str]],
+        lets: Mapping[str, tree.Let],
+        zone: dt.tzinfo,
+        blocks: Container[int],
+    ) -> None:
+        """A resolution begins in which so much is declared, in the blocks of these identities."""
         now = {kind: frozenset(of_kind) for kind, of_kind in names.items()}
         self._gone = {
             (kind, name) for kind, of_kind in self._names.items() for name in of_kind - now.get(kind, frozenset())
@@ -53,7 +64,10 @@ class Memory:
         )
         self._before = self._kept if self._zone == zone else {}
         self._inherited_before = self._inherited
-        self._kept, self._inherited = {}, {}
+        self._named_before = self._named if self._zone == zone else {}
+        self._kept, self._inherited, self._named = {}, {}, {}
+        self._blocks = blocks
+        self._moved.clear()
         self._names, self._lets, self._zone = now, dict(lets), zone
 
     def node(self, block: tree.Block, kind: str, used_lets: set[str], extra: Mapping[str, Any]) -> Node | None:
@@ -69,12 +83,18 @@ class Memory:
         if extra and any(getattr(kept.node, name) != value for name, value in extra.items()):
             kept.node = evolve(kept.node, **extra)
         used_lets |= uses.lets
-        self._kept[id(block)] = kept
+        self._kept[id(block)] = self._named[kind, kept.node.name] = kept
         return kept.node
 
-    def keep(self, block: tree.Block, kind: str, node: Node, uses: Uses) -> None:
-        """Remember the node of a block in which nothing was at fault."""
-        self._kept[id(block)] = _Kept(block, kind, node, uses)
+    def keep(self, block: tree.Block, kind: str, node: Node, uses: Uses) -> Node:
+        """Remember the node of a block in which nothing was at fault; the one of its name that said the same before, if any, in its place."""
+        before = self._named_before.pop((kind, node.name), None)
+        if before is not None and id(before.block) not in self._blocks and says_the_same(before.node, node):
+            move(before.node, node)
+            node = before.node
+            self._moved.add(id(node))
+        self._kept[id(block)] = self._named[kind, node.name] = _Kept(block, kind, node, uses)
+        return node
 
     def inherited(self, own: Run, parent: Run | None, default: Checkpoint | None) -> Run | None:
         """A run with what it inherits, if all that it is made of is as it was."""
@@ -82,6 +102,8 @@ class Memory:
         if known is None or known.own is not own or known.parent is not parent or known.default is not default:
             return None
         self._inherited[own.name] = known
+        if id(own) in self._moved:
+            move_inherited(known.run, own)
         return known.run
 
     def keep_inherited(self, own: Run, parent: Run | None, default: Checkpoint | None, run: Run) -> None:

@@ -93,7 +93,7 @@ class _Resolver:
         self.groups = {kind: {} for kind in _GROUPS}
         lets.compute_all()
         if self.memory is not None:
-            self.memory.begin(self.names, self.gathered.lets, local_zone)
+            self.memory.begin(self.names, self.gathered.lets, local_zone, self.kinds)
         for block, _ in self.gathered.blocks:
             self._decode(block, "", blocks)
         return self._finish(blocks, lets, local_zone)
@@ -236,7 +236,7 @@ class _Resolver:
                 node = records.evolve(node, checkpoint=inner)
                 broken = broken or bool(inner.broken or own[0].broken)
         if self.memory is not None and found == len(self.faults.found) and not broken:
-            self.memory.keep(block, kind, node, decoder.uses)
+            return self.memory.keep(block, kind, node, decoder.uses)
         return node
 
     def _decode_tier(self, block: tree.Block, blocks: BlockDecoder) -> None:

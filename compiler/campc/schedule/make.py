@@ -4,19 +4,53 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from campc.records import frozen
 from campc.schedule.account import account, costs
 from campc.schedule.arithmetic import checkpoint_row
 from campc.schedule.packages import compare
-from campc.schedule.place import conflicts, critical, link, order, place, slacks
-from campc.schedule.plan import Costs, Placement, Plan, RatioRow
-from campc.schedule.timeline import campaign_start, lot_term
+from campc.schedule.place import Placed, conflicts, critical, link, order, place, slacks
+from campc.schedule.plan import Account, CheckpointRow, Conflict, Costs, PackageRow, Placement, Plan, RatioRow
+from campc.schedule.timeline import Term, campaign_start, lot_term
 from campc.schema.results import Ratio
 from campc.schema.spec import Spec
+from campc.values.instants import Instant
 from campc.values.money import Money
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from campc.recall import Recall
 
-def make_plan(spec: Spec) -> Plan:
-    """Place the windows, keep the lots' accounts, and add up what it costs. Faults in the spec leave gaps, never raise."""
+
+def make_plan(spec: Spec, recall: Recall | None = None) -> Plan:
+    """Place the windows, keep the lots' accounts, and add up what it costs. Faults in the spec leave gaps, never raise.
+
+    ``recall``: of earlier plans of the same file.
+    """
+    if recall is None:
+        timetable = _timetable(spec)
+        return _plan(spec, timetable, _packages(spec, timetable), _checkpoints(spec), _ratios(spec, timetable))
+    timetable = recall.of_spec("timetable", _timetable, spec)
+    return _plan(
+        spec,
+        timetable,
+        recall.of_spec("packages", _packages, spec, timetable),
+        recall.of_spec("checkpoints", _checkpoints, spec),
+        recall.of_spec("ratios", _ratios, spec, timetable),
+    )
+
+
+@frozen
+class _Timetable:
+    start: Instant | None
+    terms: dict[str, Term]
+    placed: dict[str, Placed]
+    placements: dict[str, Placement]
+    accounts: dict[str, Account]
+    conflicts: tuple[Conflict, ...]
+    costs: Costs
+
+
+def _timetable(spec: Spec) -> _Timetable:
     start = campaign_start(spec)
     terms = {name: lot_term(spec, lot, start) for name, lot in spec.lots.items()}
     placed = place(spec, terms, start)
@@ -37,17 +71,38 @@ def make_plan(spec: Spec) -> Plan:
     }
     accounts = {name: account(spec, name, term, placed) for name, term in terms.items()}
     money = costs(spec, accounts.values())
-    rows = {name: row for name, run in spec.used_runs().items() if (row := checkpoint_row(spec, run)) is not None}
+    return _Timetable(start, terms, placed, placements, accounts, conflicts(placements), money)
+
+
+def _packages(spec: Spec, timetable: _Timetable) -> tuple[PackageRow, ...]:
+    return compare(spec, timetable.terms, timetable.start, timetable.placed)
+
+
+def _checkpoints(spec: Spec) -> dict[str, CheckpointRow]:
+    return {name: row for name, run in spec.used_runs().items() if (row := checkpoint_row(spec, run)) is not None}
+
+
+def _ratios(spec: Spec, timetable: _Timetable) -> tuple[RatioRow, ...]:
+    return tuple(ratio_row(spec, ratio, timetable.costs) for ratio in spec.ratios.values())
+
+
+def _plan(
+    spec: Spec,
+    timetable: _Timetable,
+    packages: tuple[PackageRow, ...],
+    checkpoints: dict[str, CheckpointRow],
+    ratios: tuple[RatioRow, ...],
+) -> Plan:
     return Plan(
         spec=spec,
-        start=start,
-        placements=placements,
-        accounts=accounts,
-        conflicts=conflicts(placements),
-        costs=money,
-        ratios=tuple(ratio_row(spec, ratio, money) for ratio in spec.ratios.values()),
-        packages=compare(spec, terms, start, placed),
-        checkpoints=rows,
+        start=timetable.start,
+        placements=timetable.placements,
+        accounts=timetable.accounts,
+        conflicts=timetable.conflicts,
+        costs=timetable.costs,
+        ratios=ratios,
+        packages=packages,
+        checkpoints=checkpoints,
     )
 
 

@@ -107,7 +107,7 @@ class Pieces:
         for _ in range(_WIDEST):
             stop = pieces[last].start if last < len(pieces) else len(self.source.text)
             try:
-                pieces[first:last] = self._read(first, last, start, stop)
+                found = self._read(first, last, start, stop)
             except Wider:
                 wider = False
                 if first > 0 and not pieces[first - 1].edges_tier:
@@ -118,8 +118,16 @@ class Pieces:
                 if not wider:
                     raise Whole from None
                 continue
+            for piece in pieces[first:last]:
+                piece.stretch.gone = True
+            pieces[first:last] = found
             return
         raise Whole
+
+    def give_up(self) -> None:
+        """The text is no longer read in pieces."""
+        for piece in self.pieces:
+            piece.stretch.gone = True
 
     def _read(self, first: int, last: int, start: int, stop: int) -> list[Piece]:
         head = self._head_of(first)

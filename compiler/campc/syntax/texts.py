@@ -28,9 +28,10 @@ class Texts:
         if known is not None and known[0] == source and known[0].file == source.file:
             return known[2]
         with uncollected():
-            pieces = None
-            if known is not None and known[1] is not None and known[0].file == source.file:
-                pieces = known[1] if known[1].edit(source) else None
+            pieces = known[1] if known is not None else None
+            if known is not None and pieces is not None and (known[0].file != source.file or not pieces.edit(source)):
+                pieces.give_up()
+                pieces = None
             if pieces is None:
                 pieces = read_in_pieces(source)
             parsed = pieces.file() if pieces is not None else parse(source)

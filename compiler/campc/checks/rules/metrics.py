@@ -118,7 +118,7 @@ def _reported(code: str, node: Node, word: str, said: str, wrong: list[MetricUse
         )
     fix = None
     if not unknown and all(use.at.text.endswith(use.metric) for use in wrong):
-        edits = [Edit(use.at.source.span(use.at.end - len(use.metric), use.at.end), meant[use.metric]) for use in wrong]
+        edits = [Edit(use.at.near(use.at.end - len(use.metric), use.at.end), meant[use.metric]) for use in wrong]
         fix = Fix(f"write {listed(list(dict.fromkeys(meant.values())))}", tuple(edits))
     at = node.place(word)
     primary: Span = wrong[0].at if wrong[0].at.line == at.line else head(at)
