@@ -37,13 +37,14 @@ class _Read:
 
 
 @cache
-def _twin_class(cls: type) -> type:
+def _twin_class(cls: Any) -> Any:
     return type(f"Twin{cls.__name__}", (cls,), {f.name: _Read(f.name) for f in fields(cls)})
 
 
 def _twin(original: Any) -> Any:
-    cls = _twin_class(type(original))
-    twin = object.__new__(cls)
+    cls: Any = type(original)
+    cls = _twin_class(cls)
+    twin: Any = object.__new__(cls)
     twin.__dict__["_original"] = original
     return twin
 
@@ -85,7 +86,8 @@ class Recall:
             twin = _twin(spec)
             value = function(twin, *given)
             known = _Result(self.turn, tuple(("spec", name) for name in _reads(twin)), given, value)
-        return self._keep(key, known)
+        result: T = self._keep(key, known)
+        return result
 
     def of_plan(self, key: str, function: Callable[[Any], tuple[Diagnostic, ...]], plan: Any) -> tuple[Diagnostic, ...]:
         """What a function finds in a plan."""
@@ -97,7 +99,8 @@ class Recall:
             value = function(twin)
             reads = [("plan", name) for name in _reads(twin) if name != "spec"]
             known = _Result(self.turn, (*reads, *(("spec", name) for name in _reads(spec))), (), value)
-        return self._keep(key, known)
+        found: tuple[Diagnostic, ...] = self._keep(key, known)
+        return found
 
     def _keep(self, key: str, result: _Result) -> Any:
         result.turn = self.turn
@@ -113,16 +116,14 @@ class Recall:
         return known if all(self._is_same(owner, name) for owner, name in known.reads) else None
 
     def _is_same(self, owner: str, name: str) -> bool:
-        same = self._same.get((owner, name))
-        if same is None:
+        if (owner, name) not in self._same:
             before = self._before.get(owner)
-            same = (
+            self._same[owner, name] = (
                 before is not None
                 and name != _ASKS_THE_DISK
                 and unchanged(getattr(before, name), getattr(self._now[owner], name))
             )
-            self._same[owner, name] = same
-        return same
+        return self._same[owner, name]
 
 
 def unchanged(old: Any, new: Any) -> bool:
@@ -137,9 +138,9 @@ def unchanged(old: Any, new: Any) -> bool:
         case list() | tuple():
             return len(old) == len(new) and _all_unchanged(old, new)
         case Span():
-            return old.of is new.of and old.low == new.low and old.high == new.high
+            return old.of is new.of and (old.low, old.high) == (new.low, new.high)
         case Source():
-            return old.name == new.name and old.file == new.file
+            return (old.name, old.file) == (new.name, new.file)
     return bool(old == new)
 
 

@@ -75,6 +75,10 @@ class Documents:
         self.open.pop(uri, None)
         self._memories.pop(uri, None)
         self.forget()
+        used = {
+            s.name for other in self.open if other in self._compiled for s in self._compiled[other].plan.spec.sources
+        }
+        self._texts.keep(used | {source.name for source in self.open.values()})
 
     def forget(self) -> None:
         """Something changed: nothing that was compiled holds any more."""

@@ -51,4 +51,6 @@ class Texts:
     def keep(self, names: set[str]) -> None:
         """Forget all texts but these."""
         for name in self._known.keys() - names:
-            del self._known[name]
+            pieces = self._known.pop(name)[1]
+            if pieces is not None:
+                pieces.give_up()
