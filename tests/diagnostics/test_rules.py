@@ -257,6 +257,16 @@ class TestAllowances:
         broken = self.BOTH.replace("lr = 2", "lr = 2 USD per")
         assert "C214" not in {d.code for d in self.compiled(f"{self.ALLOW}\n{broken}").diagnostics}
 
+    def test_it_is_not_idle_while_the_schedule_is_not_known(self) -> None:
+        """A window that can't be placed leaves out what the times and the money would have shown."""
+        times = "# campc: allow C315 because it is so\nlet x = 1\n"
+        other = "# campc: allow C508 because it is so\nlet y = 1\n"
+        broken = "tier useful { window extra { kind = train; tekes = 1h } }"
+        idle = [d for d in self.compiled(times + other + broken).diagnostics if d.code == "C214"]
+        assert [d.message for d in idle] == ["this allows C508, and no C508 is found there"]
+        idle = [d for d in self.compiled(times + other).diagnostics if d.code == "C214"]
+        assert len(idle) == 2
+
     def test_it_never_accepts_an_error(self) -> None:
         codes = {
             d.code

@@ -34,8 +34,11 @@ def apply_allowances(spec: Spec, diagnostics: Iterable[Diagnostic]) -> tuple[lis
             allowed.append(Allowed(diagnostic, allowance))
     faulty = _faulty_lines(spec, kept) if spec.allowances else set()
     partly_unread = any(d.code in HIDES_THE_REST for d in kept)
+    partly_placed = any(node.broken for node in (*spec.windows.values(), *spec.lots.values()))
     for allowance in spec.allowances:
         if allowance in used or partly_unread or any((allowance.at.source, line) in faulty for line in allowance.lines):
+            continue
+        if partly_placed and allowance.code.startswith(("C3", "C4")):
             continue
         if allowance.at.source is spec.source:
             kept.append(
