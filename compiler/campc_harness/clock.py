@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 
@@ -16,6 +17,7 @@ class Reading:
     boot: str
 
 
+@lru_cache
 def boot_id() -> str:
     """An identifier of this boot of this machine; empty where the system has none."""
     try:
@@ -46,3 +48,28 @@ def jump(before: Reading, after: Reading) -> float:
     if before.boot != after.boot or not after.boot:
         return 0.0
     return (after.wall - before.wall) - (after.mono - before.mono)
+
+
+class Steady:
+    """A clock for lengths of time: it starts with the wall clock, and within a boot runs on whatever that is set to."""
+
+    def __init__(self) -> None:
+        self._anchor: Reading | None = None
+
+    def begin(self, at: Reading) -> None:
+        """Count from here, unless this boot is known already."""
+        if self._anchor is None or not at.boot or at.boot != self._anchor.boot:
+            self._anchor = at
+
+    def at(self, wall: float, mono: float | None) -> float:
+        """The time of something that was recorded when the clocks stood so."""
+        anchor = self._anchor
+        if anchor is None or not anchor.boot or mono is None or mono < anchor.mono:
+            return wall
+        return anchor.wall + (mono - anchor.mono)
+
+    def now(self) -> float:
+        """The time now."""
+        reading = read()
+        known = self._anchor is not None and reading.boot == self._anchor.boot
+        return self.at(reading.wall, reading.mono if known else None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 from campc_harness import agenda, gates
@@ -55,7 +54,7 @@ class Gatekeeper:
             wait = f"waits {agenda.hours(gate.wait_s)} for `decide {gate.name} …`, then: {gate.if_silent}"
             self._ledger.append("gate", **fields, window=gate.after, reason=wait, if_silent=gate.if_silent)
             self._say(f"gate {gate.name}: {verdict.values or 'nothing was measured'}; {wait}")
-        elif time.time() - state.waiting_since >= gate.wait_s:
+        elif self._progress().clock.now() - state.waiting_since >= gate.wait_s:
             reason = f"nobody decided within {agenda.hours(gate.wait_s)}"
             self._decided(gate, gate.if_silent, reason, verdict.values)
 

@@ -71,7 +71,7 @@ class Horizon:
         """Windows that don't fit any more, lowest tier first, each with the reason."""
         if left is None:
             return {}
-        now = time.time()
+        now = self._progress().clock.now()
         busy = {}
         for window in running:
             began = self._progress().window(window.name).began or now

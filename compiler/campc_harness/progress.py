@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from campc_harness.clock import Reading, Steady
 from campc_harness.conditions import better
 from campc_harness.ledger import Record, numbers, parse_line
 
@@ -118,7 +119,7 @@ class GateState:
 
 @dataclass
 class Progress:
-    """Everything that the records of one lot say, kept up to date by `take`."""
+    """Everything that the records of one lot say, kept up to date by `take`. All times are those of `clock`."""
 
     first: Record | None = None
     last: Record | None = None
@@ -134,6 +135,7 @@ class Progress:
     notes: list[Record] = field(default_factory=list)
     copies: list[Record] = field(default_factory=list)
     ended: str | None = None
+    clock: Steady = field(default_factory=Steady)
 
     def window(self, name: str) -> WindowState:
         """State of a window; waiting where the ledger does not know it."""
@@ -152,6 +154,7 @@ class Progress:
         self.last = record
         event = record.event
         if event == "launch":
+            self.clock.begin(Reading(record.time, record.mono or 0.0, str(record.more.get("boot") or "")))
             self.first = self.first or record
             self.launches.append(record)
             self.ended = None
@@ -161,7 +164,7 @@ class Progress:
             self._window(record, str(record.more.get("state")))
         elif event == "skip" and record.window:
             state = self.window(record.window)
-            state.state, state.ended, state.reason, state.by = "skipped", record.time, record.reason, "person"
+            state.state, state.ended, state.reason, state.by = "skipped", self._at(record), record.reason, "person"
         elif event in ("gate", "decide"):
             self._gate(record)
         elif event == "expense":
@@ -179,6 +182,9 @@ class Progress:
         if record.window and event in (ENDINGS | {"start", "resume", "checkpoint", "metric"}):
             self._attempt(record)
 
+    def _at(self, record: Record) -> float:
+        return self.clock.at(record.time, record.mono)
+
     def _begin_again(self) -> None:
         """Somebody launched again: what failed or did not fit is tried again; what finished or was stopped stays so."""
         for window in self.windows.values():
@@ -193,10 +199,10 @@ class Progress:
     def _window(self, record: Record, word: str) -> None:
         state = self.window(record.window or "")
         if word == "started":
-            state.began = record.time if state.began is None else state.began
+            state.began = self._at(record) if state.began is None else state.began
             state.ended = state.by = None
         else:
-            state.ended = record.time
+            state.ended = self._at(record)
             state.by = record.more.get("by")
         state.state, state.reason, state.outcome = word, record.reason, record.more.get("outcome")
 
@@ -204,7 +210,7 @@ class Progress:
         gate = self.gate(str(record.more.get("gate")))
         result = str(record.more.get("result"))
         if record.event == "gate" and result == "wait":
-            gate.waiting_since = gate.waiting_since or record.time
+            gate.waiting_since = gate.waiting_since or self._at(record)
             return
         gate.result, gate.reason, gate.decided = result, record.reason, record.event == "decide"
 
@@ -213,7 +219,7 @@ class Progress:
         if record.event == "start":
             number = record.attempt or 1
             self.attempts[state.window] = max(number, self.attempts.get(state.window, 0))
-            state.attempts.append(AttemptState(number, record.run_id, record.time))
+            state.attempts.append(AttemptState(number, record.run_id, self._at(record)))
             if record.run_id and record.more.get("config_sha256"):
                 self.configurations.setdefault(record.run_id, str(record.more["config_sha256"]))
             state.outcome = state.reason = state.stop = None
@@ -223,7 +229,7 @@ class Progress:
         if record.event == "metric":
             values = numbers(record.more.get("values"))
             state.metrics.update(values)
-            state.curve.append((record.time, record.step, values))
+            state.curve.append((self._at(record), record.step, values))
             for name, value in values.items():
                 if better(name, value, state.best.get(name)):
                     state.best[name] = value
@@ -244,7 +250,7 @@ class Progress:
         if state.committed is None or step > state.committed:
             state.committed = step
             if record.more.get("outside") is not False:
-                state.committed_at = record.time
+                state.committed_at = self._at(record)
             if attempt:
                 attempt.progressed = True
         if attempt:
@@ -252,7 +258,7 @@ class Progress:
 
     def _end(self, state: RunState, attempt: AttemptState | None, record: Record) -> None:
         if attempt:
-            attempt.ended, attempt.outcome, attempt.reason = record.time, record.event, record.reason
+            attempt.ended, attempt.outcome, attempt.reason = self._at(record), record.event, record.reason
             attempt.stop, attempt.code = record.more.get("stop"), record.more.get("code")
             attempt.lost = bool(record.more.get("lost"))
         misconfigured = record.event == "stop" and record.more.get("code") == 78

@@ -42,7 +42,6 @@ class Recorder:
         self.phase = "load"
         self.values: dict[str, float] = {}
         self.committed: int | None = None
-        self.committed_at: float | None = None
         self.resumed: int | None = None
         self.write_s: float | None = None
         self.devices: dict[str, Any] = {}
@@ -108,8 +107,6 @@ class Recorder:
         step = report.get("step")
         if isinstance(step, int):
             self.committed = max(step, self.committed or 0)
-            if report.get("outside") is not False:
-                self.committed_at = time.time()
         write_s = report.get("write_s")
         self.write_s = float(write_s) if isinstance(write_s, (int, float)) else self.write_s
         self.flush()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -154,7 +153,7 @@ class Run:
     def remaining(self) -> float:
         """Seconds until the attempt must have left; infinite where there is no deadline."""
         deadline = self._session.context.deadline
-        return math.inf if deadline is None else max(0.0, deadline - time.time())
+        return math.inf if deadline is None else max(0.0, self._session.latch.left(deadline))
 
     @property
     def step(self) -> int:

@@ -13,9 +13,10 @@ import os
 import selectors
 import signal
 import threading
-import time
 from collections.abc import Callable
 from types import FrameType
+
+from campc_harness import clock
 
 CAUGHT = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
@@ -37,6 +38,7 @@ class Latch:
         self._thread: threading.Thread | None = None
         self._wakeup_before = -1
         self._deadline: float | None = None
+        self._begun = clock.read()
         self.caught: str | None = None
         self.late = False
         self.heard: Callable[[], None] = lambda: None
@@ -69,7 +71,7 @@ class Latch:
             os.write(self._write, b"\0")
 
     def set_deadline(self, at: float | None) -> None:
-        """Latch `late` at Unix time `at`."""
+        """Latch `late` at Unix time `at`, as this process's start knew it or as the wall clock says now, if that is sooner."""
         self._deadline = at
         with contextlib.suppress(OSError):
             os.write(self._write, b"\xff")
@@ -106,7 +108,7 @@ class Latch:
                     for number in content:
                         if number in CAUGHT:
                             self._latch(number)
-            if self._deadline is not None and not self.late and time.time() >= self._deadline:
+            if self._deadline is not None and not self.late and self.left(self._deadline) <= 0:
                 if self.caught is None:
                     self.late = True
                     self.heard()
@@ -117,7 +119,12 @@ class Latch:
     def _timeout(self) -> float | None:
         if self._deadline is None or self.late:
             return None
-        return max(0.0, min(self._deadline - time.time(), 60.0))
+        # Not longer: a clock that was set wakes nobody.
+        return max(0.0, min(self.left(self._deadline), 5.0))
+
+    def left(self, deadline: float) -> float:
+        """Seconds until Unix time `deadline`; of two clocks' answers the sooner."""
+        return clock.remaining(deadline, self._begun, clock.read())
 
     def _ending(self) -> None:
         if os.getpid() == self._owner:

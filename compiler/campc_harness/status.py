@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 from campc_harness import agenda, gates, keeper, spend
@@ -164,7 +163,7 @@ def _row(bundle: Bundle, progress: Progress, window: Window, current: dict[str, 
         word = state.state if state.outcome in (None, "done") else f"{state.state}, {state.outcome}"
         remark = state.reason or ""
         if state.began is not None:
-            took = (state.ended or time.time()) - state.began
+            took = (state.ended or progress.clock.now()) - state.began
     if word == "started":
         word = "runs" if window.name in current else "interrupted"
     if window.lot is None and word == "waits":
@@ -216,7 +215,7 @@ def _lines(bundle: Bundle, progress: Progress, live: dict[str, object]) -> list[
     if isinstance(facts.get("disk_free"), float):
         lines.append(f"disk free {facts['disk_free'] / (1 << 30):.1f} GiB")
     if progress.first is not None:
-        spent = spend.spent(bundle.plan, bundle.lot, progress, time.time() - progress.first.time)
+        spent = spend.spent(bundle.plan, bundle.lot, progress, Horizon(bundle, lambda: progress).elapsed())
         if spent is not None:
             limit = (
                 f" of {bundle.plan.budget.limit.amount} {bundle.plan.budget.limit.currency}"
@@ -230,7 +229,7 @@ def _lines(bundle: Bundle, progress: Progress, live: dict[str, object]) -> list[
             continue
         verdict = gates.judge(gate, gates.facts_of(bundle.plan, [progress]))
         seconds, count = gates.saved(bundle.plan, bundle.lot.name, gate)
-        left = max(0.0, state.waiting_since + gate.wait_s - time.time())
+        left = max(0.0, state.waiting_since + gate.wait_s - progress.clock.now())
         lines.append(f"gate {gate.name} waits {agenda.hours(left)} more, then: {gate.if_silent}")
         lines.append(f"  {gate.question or gate.when.get('text', '')}  ({verdict.values or 'nothing measured'})")
         lines.append(f"  reduce would give up {count} windows and save {agenda.hours(seconds)}")

@@ -79,7 +79,7 @@ class Task:
         self._leaving: str | None = None
         self._rule: tuple[str, str] | None = None
         self._late = False
-        self._began = time.time()
+        self._began = host.progress().clock.now()
         host.ledger.append("window", window=window.name, state="started", planned=window.takes.likely_s)
 
     @property
@@ -397,7 +397,7 @@ class Task:
                 outcome=outcome,
                 reason=reason,
                 planned=self.window.takes.likely_s,
-                actual=round(time.time() - began, 3),
+                actual=round(self._host.progress().clock.now() - began, 3),
             )
         return True
 

@@ -100,10 +100,11 @@ class Watcher:
         ):
             return
         state = self._launcher.progress.run(recorder.run_id, task.window.name)
-        began = state.attempts[0].began if state.attempts else time.time()
+        now = self._launcher.progress.clock.now()
+        began = state.attempts[0].began if state.attempts else now
         if rule.from_steps is not None and (recorder.step or 0) < rule.from_steps:
             return
-        if rule.from_s is not None and time.time() - began < rule.from_s:
+        if rule.from_s is not None and now - began < rule.from_s:
             return
         facts = Facts(
             metrics={**state.metrics, **recorder.values},
@@ -111,7 +112,7 @@ class Watcher:
             builtins={
                 **self._facts,
                 "step": recorder.step,
-                "checkpoint_age": _age(recorder.committed_at or state.committed_at, began),
+                "checkpoint_age": now - (began if state.committed_at is None else state.committed_at),
             },
         )
         key = (rule.name, task.window.name)
@@ -143,10 +144,6 @@ class Watcher:
         if "budget" not in before:
             text = f"{spent.amount} {spent.currency} is spent or committed; the alert is set at {alert.amount}"
             self._launcher.ledger.append("watch", name="budget", text=text)
-
-
-def _age(committed_at: float | None, began: float) -> float:
-    return time.time() - (committed_at if committed_at is not None else began)
 
 
 def _plain(value: Builtin | None) -> Any:

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from campc_harness import exits, processes
+from campc_harness import clock, exits, processes
 from campc_harness.bundle import setting
 from campc_harness.ledger import Ledger
 from campc_harness.redact import Redactor
@@ -51,6 +51,7 @@ class _Inside:
         self._report = int(report) if report else None
         deadline = os.environ.get("CAMPC_DEADLINE", "")
         self._deadline = float(deadline) if deadline else None
+        self._begun = clock.read()
         self._asked: int | None = None
         self._late = False
         self._commits = 0
@@ -75,8 +76,7 @@ class _Inside:
                     used = ticks
                     self._send("beat", step=self._commits, phase="train")
             seen = self._progress(seen)
-            margin = setting("CAMPC_MARGIN_S", _DEADLINE_MARGIN_S)
-            self._late = self._late or (self._deadline is not None and time.time() > self._deadline - margin)
+            self._late = self._late or self._over()
             if (self._asked or self._late) and not told:
                 told = True
                 processes.send(process, self._asked or signal.SIGTERM, group=True)
@@ -84,6 +84,12 @@ class _Inside:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
         return self._leave(process.returncode)
+
+    def _over(self) -> bool:
+        if self._deadline is None:
+            return False
+        left = clock.remaining(self._deadline, self._begun, clock.read())
+        return left < setting("CAMPC_MARGIN_S", _DEADLINE_MARGIN_S)
 
     def _leave(self, code: int) -> int:
         ended = f"exit code {code}" if code >= 0 else f"signal {-code}"
