@@ -225,12 +225,13 @@ def positive() -> Scene:
     return scene
 
 
-def chain(lines: list[dict[str, Any]]) -> bytes:
-    """The ledger's text, its lines numbered and hashed one after another."""
+def chain(lines: list[dict[str, Any]], *, in_order: bool = False) -> bytes:
+    """The ledger's text, its lines numbered and hashed one after another, as they happened unless they are in order."""
     raw: list[bytes] = []
     prev = "0" * 64
-    for number, line in enumerate(sorted(lines, key=lambda line: float(line["time"])), 1):
-        text = json.dumps({"seq": number, **line, "prev": prev}).encode()
+    ordered = lines if in_order else sorted(lines, key=lambda line: float(line["time"]))
+    for number, line in enumerate(ordered, 1):
+        text = json.dumps({**line, "seq": number, "prev": prev}).encode()
         raw.append(text + b"\n")
         prev = hashlib.sha256(text).hexdigest()
     return b"".join(raw)

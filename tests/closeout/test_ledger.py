@@ -1,5 +1,6 @@
 """The record as a table and as JSON lines."""
 
+import itertools
 import json
 from argparse import Namespace
 from pathlib import Path
@@ -7,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from campc.closeout.closing import close
 from campc.commands.ledger import command
-from tests.closeout.scene import positive, put
+from tests.closeout.scene import HOUR, chain, positive, put
 
 
 def options(bundle: Path, **more: Any) -> Namespace:
@@ -49,3 +51,27 @@ def test_what_is_no_bundle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     put(tmp_path, {"x": b""})
     assert command(options(tmp_path)) == 2
     assert "is not a bundle" in capsys.readouterr().err
+
+
+def test_a_clock_that_was_set_back_leaves_lengths_and_order_as_they_were(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scene = positive()
+    scene.packed = False
+    for line in scene.lines:
+        if line["event"] == "launch":
+            line["boot"] = "b"
+    plain = close(scene.write(tmp_path / "plain"), reload=False)
+
+    def back(raw: bytes) -> bytes:
+        lines = [json.loads(line) for line in raw.splitlines()]
+        for line in lines:
+            line["time"] -= 10 * HOUR if line["mono"] >= 20 * HOUR else 0
+        return chain(lines, in_order=True)
+
+    bundle = scene.write(tmp_path / "back", break_ledger=back)
+    assert close(bundle, reload=False).windows == plain.windows
+    assert command(options(bundle, json=True)) == 0
+    printed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [line["seq"] for line in printed] == list(range(1, len(printed) + 1))
+    assert any(later["time"] < earlier["time"] for earlier, later in itertools.pairwise(printed)), "as it was written"

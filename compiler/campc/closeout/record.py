@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from attrs import define, evolve, frozen
 from campc.closeout.bundle import Bundle, refuse_other_plan
 from campc.closeout.model import LedgerCheck
 from campc_harness import ledger
+from campc_harness.clock import Reading, Steady
 from campc_harness.ledger import Record
 
 __all__ = ["Story", "money_of", "read_story"]
@@ -44,8 +46,12 @@ class Story:
         return max((record.time for record in self.records), default=None)
 
 
-def read_story(bundle: Bundle) -> Story:
+def read_story(bundle: Bundle, *, as_written: bool = False) -> Story:
     """Read and verify every ledger. Damage is reported, never fatal.
+
+    Args:
+        as_written: whether times are those that the wall clock showed; else, within a boot, those of the clock that runs on,
+            so that no length of time is wrong where the wall clock was set. The order is that of the latter either way.
 
     Raises:
         Refused: a ledger was written under another plan.
@@ -77,11 +83,12 @@ def read_story(bundle: Bundle) -> Story:
             believed, other = sorted((chains[known], chain), key=lambda one: not one.check.intact)
             chains[known] = believed
             checks.append(evolve(other.check, lot=f"{lot}, another copy"))
-    records: list[Record] = []
+    timed: list[tuple[float, Record]] = []
     for chain in chains:
-        records.extend(chain.records)
+        timed.extend(_timed(chain.records))
     checks = [*(chain.check for chain in chains), *checks]
-    records.sort(key=lambda record: record.time)
+    timed.sort(key=lambda one: one[0])
+    records = [record if as_written else replace(record, time=time) for time, record in timed]
     for record in records:
         plan_hash = record.more.get("plan_hash")
         if record.event == "launch" and isinstance(plan_hash, str):
@@ -139,8 +146,22 @@ class _Chain:
         return ledger.read(self.path)
 
 
+def _timed(records: Iterable[Record]) -> Iterator[tuple[float, Record]]:
+    steady = Steady()
+    for record in records:
+        if record.event == "launch":
+            boot = record.more.get("boot")
+            steady.begin(Reading(record.time, record.mono or 0.0, boot if isinstance(boot, str) else ""))
+        time = steady.at(record.time, record.mono)
+        yield time if _possible(time) else record.time, record
+
+
 def _usable(record: Record) -> bool:
-    return isinstance(record.event, str) and -1e11 < record.time < 1e11
+    return isinstance(record.event, str) and _possible(record.time)
+
+
+def _possible(time: float) -> bool:
+    return -1e11 < time < 1e11
 
 
 def _plain(record: Record, lot: str) -> Record:

@@ -42,7 +42,7 @@ def command(options: Namespace) -> int:
     """Print a bundle's or a package's ledgers: 0 sound, 1 damaged (which is said), 2 it could not be read."""
     try:
         bundle = open_bundle(options.bundle)
-        story = read_story(bundle)
+        story = read_story(bundle, as_written=True)
     except Refused as refused:
         sys.stderr.write(f"campc: {printable(str(refused))}\n")
         return COULD_NOT_RUN
