@@ -56,6 +56,7 @@ def work(tmp_path: Path) -> Path:
     (folder / "catalog.campaign").write_text(CATALOG)
     (folder / "train.py").write_text("")
     (folder / "c.campaign").write_text(SPEC, encoding="utf-8")
+    (folder / "notes.md").write_text("text\n\n```campaign\nlot box { keep_free = 10h }\n```\n")
     return folder
 
 
@@ -81,6 +82,7 @@ def test_a_sitting(package: Path, tmp_path: Path, work: Path) -> None:
     assert seen["formatted"] == tidy != renamed
     assert {"audience", "timezone"} & set(seen["offers"]), seen["offers"]
     assert seen["saved"] == f"{tidy}run other {{ variant_of = control; change = {{ lr = 2e-3 }} }}\n"
+    assert "window" in seen["blocks"] and len(set(seen["fence"])) == 3
     assert any("box" in symbol for symbol in seen["symbols"]), seen["symbols"]
 
 

@@ -84,6 +84,26 @@ async function written() {
   seen.symbols = await symbols.allInnerTexts();
   await page.keyboard.press("Escape");
 
+  // What stands ready where a block may begin: the server's blocks, and the extension's snippets.
+  await page.keyboard.press("Control+End");
+  await seat.type("wi");
+  await page.keyboard.press("Control+Space");
+  await offers.first().waitFor();
+  seen.blocks = await offers.allInnerTexts();
+  await seat.press("Escape", "Backspace", "Backspace");
+
+  // A campaign in a page of Markdown has the grammar's colours.
+  await page.keyboard.press("Control+P");
+  await page.locator(".quick-input-widget input").fill("notes.md");
+  await page.locator(".quick-input-list .monaco-list-row.focused", { hasText: "notes.md" }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.locator(".tab.active", { hasText: "notes.md" }).waitFor();
+  await seat.until("a word in a fence", async () => (await seat.word("lot").count()) === 1);
+  seen.fence = [await seat.colour("lot"), await seat.colour("10h"), await seat.colour("text")];
+  await seat.command("Go Back");
+  await page.locator(".tab.active", { hasText: "c.campaign" }).waitFor();
+  await page.keyboard.press("Control+End");
+
   // A new server takes up the file where the old one left it.
   await seat.command("campc: Restart the Language Server");
   await seat.type("x");
