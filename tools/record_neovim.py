@@ -1,4 +1,4 @@
-"""Records the session in docs/editors.md: `python -m tools.record_neovim`, with tmux and Neovim installed."""
+"""Records the session in docs/editors.md: `python -m tools.record_neovim`, with tmux and Neovim (0.10 or newer: it draws hints) installed."""
 
 import json
 import os
@@ -18,6 +18,7 @@ CONFIGURATION = """set rtp^={root}/editors/neovim noswapfile shada= nowrap
 let g:campc_command = ["{python}", "-m", "campc", "lsp"]
 filetype plugin on
 syntax on
+lua vim.diagnostic.config({{ virtual_text = true }})
 nnoremap ga <cmd>lua vim.lsp.buf.code_action()<cr>
 nnoremap gk <cmd>lua vim.diagnostic.open_float()<cr>
 """
