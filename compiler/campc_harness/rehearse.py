@@ -60,6 +60,9 @@ def rehearse(bundle: Bundle, say: Callable[[str], None] = print) -> bool:
     results = []
     for run in _runs(bundle):
         say(f"{run.name}: a few steps, a checkpoint, a kill, a resumption, and an undisturbed twin")
+        whole = _whole_corpus(bundle, run)
+        if whole:
+            say(f"  {whole}")
         result = _rehearse_run(bundle, run)
         results.append(result)
         for line in [*result.differences, *result.notes]:
@@ -115,6 +118,19 @@ def _runs(bundle: Bundle) -> list[RunPlan]:
     return [bundle.plan.run(name) for name in names if name]
 
 
+def _whole_corpus(bundle: Bundle, run: RunPlan) -> str | None:
+    """That a run's rehearsal reads the whole corpus, where the plan names no sample of it."""
+    corpus = next((one for one in bundle.plan.corpora if one.name == run.corpus), None)
+    if corpus is None or corpus.sample:
+        return None
+    path = bundle.corpus(corpus)
+    size = f"all {size_literal(path.stat().st_size)}" if path.is_file() else "all"
+    return (
+        f"reads {size} of {corpus.path} three times, and meets its longest records by chance only: "
+        f'say sample = "…", a small part of it in the same format, in corpus {corpus.name}'
+    )
+
+
 def _rehearse_run(bundle: Bundle, run: RunPlan) -> RunRehearsal:
     result = RunRehearsal(run.name)
     window = next(w for w in bundle.windows if w.run == run.name)
@@ -160,7 +176,10 @@ class _Stage:
             target.unlink(missing_ok=True)
             self._result.notes.append(f"its sample alone, without the longest records of {corpus.path}: {error}")
             return
-        if count is not None:
+        if count is None:
+            why = "there is no such file" if not sample.exists() else "its records can't be told apart, or are too many"
+            self._result.notes.append(f"its sample alone, without the longest records of {corpus.path}: {why}")
+        else:
             self._corpus = target
             self._result.notes.append(f"its sample, and {count} of the longest records of {corpus.path}")
 

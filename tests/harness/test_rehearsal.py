@@ -183,3 +183,23 @@ def test_a_rehearsal_meets_the_longest_records(tmp_path: Path) -> None:
     logs = [path.read_text() for path in (tmp_path / "state/box/rehearsal/control").glob("*.log")]
     assert len(logs) == 3 and all("LONGEST 99 OF 34" in text for text in logs)
     assert sorted(path.name for path in work.iterdir()) == before
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize("sample", [None, "sample.bin"])
+def test_a_rehearsal_says_what_it_reads_instead(tmp_path: Path, sample: str | None) -> None:
+    control = run("control", corpus="tickets")
+    corpus = {"name": "tickets", "path": "tickets.bin", "sample": sample, "sha256": None}
+    plan = campaign(runs=[control], corpora=[corpus], windows=[executes("control", "train", control)])
+    bundle = Bundle(tmp_path, plan, OMP_NUM_THREADS="1")
+    (tmp_path / "work/train.py").write_text(
+        READS.replace("json.loads(line)", "{'text': line}").replace("labels.txt", "")
+    )
+    for name in ("tickets.bin", "sample.bin"):
+        (tmp_path / "work" / name).write_text("x" * 5000)
+    said = bundle.launch("rehearse", "--cpu", check=0, timeout=120).stdout
+    if sample is None:
+        assert "reads all 5KiB of tickets.bin three times" in said and 'say sample = "…"' in said
+        assert said.index("reads all") < said.index("passed")
+    else:
+        assert "its sample alone, without the longest records of tickets.bin: its records can't be told apart" in said
