@@ -61,6 +61,7 @@ class Checkpoints:
         # Where checkpoints are to outlive the machine, one that doesn't is no recovery point.
         self._counts = not context.policy.outside or survives(context.checkpoints)
         self.write_s = 0.0
+        self._said_unread = False
 
     def claim(self) -> None:
         """Claim the run for this attempt; older ones can commit nothing from here on.
@@ -166,8 +167,15 @@ class Checkpoints:
 
     def _persist(self, snapshot: Snapshot) -> None:
         begun = time.perf_counter()
+        self.storage.unread = False
         self._patiently(lambda: self._write_in_room(snapshot), f"checkpoint of step {snapshot.step}")
-        self._durable(snapshot.step)
+        verified = not self.storage.unread
+        if verified:
+            self._durable(snapshot.step)
+        elif not self._said_unread:
+            self._said_unread = True
+            text = f"{self._context.checkpoints} can't be read back: what is written there counts as no recovery point"
+            self._report("note", text=text)
         self.write_s = time.perf_counter() - begun
         self._report(
             "checkpoint",
@@ -175,8 +183,8 @@ class Checkpoints:
             bytes=snapshot.size + len(snapshot.tree),
             stage_s=round(snapshot.stage_s, 6),
             write_s=round(self.write_s, 6),
-            verified=True,
-            **({"outside": self._counts} if self._context.policy.outside else {}),
+            verified=verified,
+            **({"outside": self._counts and verified} if self._context.policy.outside else {}),
         )
         if self._ranks.rank == 0:
             try:
@@ -212,6 +220,7 @@ class Checkpoints:
             part = {
                 "files": {name: file.describe() for name, file in files.items()},
                 "tensors": manifests.describe(entries),
+                "unread": storage.unread,
             }
             self._put(step, _part(rank), memoryview(json.dumps(part).encode()))
             if rank != 0:
@@ -247,6 +256,7 @@ class Checkpoints:
             if raw is None:
                 raise OSError(f"rank {rank} did not write its part of step {step}")
             part = json.loads(raw)
+            self.storage.unread = self.storage.unread or bool(part["unread"])
             files = {name: manifests.facts_of(facts) for name, facts in part["files"].items()}
             parts[rank] = (files, manifests.entries_of(part["tensors"]))
         return parts

@@ -249,7 +249,7 @@ class Progress:
         state.commits = [*state.commits[1 - _COMMITS :], step]
         if state.committed is None or step > state.committed:
             state.committed = step
-            if record.more.get("outside") is not False:
+            if record.more.get("outside") is not False and record.more.get("verified") is not False:
                 state.committed_at = self._at(record)
             if attempt:
                 attempt.progressed = True

@@ -48,6 +48,7 @@ class RemoteStorage:
         self._root = root.rstrip("/")
         self._claim = 0
         self._first = False
+        self.unread = False
         self._nonce = secrets.token_hex(8)
 
     def claim(self) -> int:

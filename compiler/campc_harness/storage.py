@@ -22,6 +22,9 @@ class Storage(Protocol):
     Faults of the place are `OSError`, a full one is `NoRoom`, a newer claim is `Superseded`.
     """
 
+    unread: bool
+    """Set where something was written and can't be read back, so that it isn't verified; who asked sets it back."""
+
     @property
     def patience_s(self) -> float:
         """How long a failing write is tried again, in seconds."""
@@ -100,6 +103,7 @@ class LocalStorage:
         self.root = Path(root)
         self._claim = 0
         self._reads_back: bool | None = None
+        self.unread = False
 
     def prefix(self) -> str:
         return ""
@@ -149,8 +153,8 @@ class LocalStorage:
                 os.fsync(handle)
             finally:
                 os.close(handle)
-            if digest is not None and _hash(folder / f"{name}.part") != digest.hexdigest():
-                raise OSError(errno.EIO, f"{name} reads back differently than it was written")
+            if digest is not None:
+                self._read_back(folder / f"{name}.part", digest.hexdigest())
             os.rename(folder / f"{name}.part", folder / name)
 
     def pending(self, step: int, name: str) -> bytes | None:
@@ -235,6 +239,17 @@ class LocalStorage:
         except OSError:
             return None
         return status.f_bavail * status.f_frsize
+
+    def _read_back(self, path: Path, wanted: str) -> None:
+        try:
+            found = _hash(path)
+        except FileNotFoundError:
+            raise
+        except OSError:
+            self.unread = True
+            return
+        if found != wanted:
+            raise OSError(errno.EIO, f"{path.stem} reads back differently than it was written")
 
     def _must_read_back(self) -> bool:
         if self._reads_back is None:

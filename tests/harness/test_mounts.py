@@ -20,6 +20,7 @@ from campc_harness.storage import LocalStorage
 from tests.harness import bundles
 from tests.harness.attempts import Bundle
 from tests.harness.objects import RCLONE
+from tests.harness.test_ranks import pair
 
 Make = Callable[..., Bundle]
 pytestmark = pytest.mark.timeout(400)
@@ -146,6 +147,21 @@ def test_age_counts_no_checkpoint_that_is_to_survive_and_does_not(bundle: Make, 
     kept = bundle(name="kept", **plan).complete(PAUSE="0.15")
     assert {event["outside"] for event in kept.events("checkpoint")} == {True}
     assert kept.events("watch") == []
+
+
+@pytest.mark.parametrize("world", [1, 2])
+def test_what_cannot_be_read_back_is_kept_and_counts_as_no_recovery_point(bundle: Make, world: int) -> None:
+    plan = {"params": {"steps": 20}, "watches": [age_rule(1.0)], "checkpoint": {"outside": True, "every_steps": 2}}
+    one = bundle("unreadable.py", **plan)
+    attempts = pair(one, world, PAUSE="0.1")
+    for attempt in attempts:
+        assert attempt.wait() == 0, attempt.text()
+    first = attempts[0]
+    assert one.committed() == [18, 20]
+    assert {(event["verified"], event["outside"]) for event in first.events("checkpoint")} == {(False, False)}
+    [note] = [event["text"] for event in first.events("note")]
+    assert note.endswith("can't be read back: what is written there counts as no recovery point")
+    assert [event["name"] for event in first.events("watch")] == ["unsaved"]
 
 
 def test_preflight_names_a_place_that_does_not_survive(tmp_path: Path, in_memory: Path) -> None:

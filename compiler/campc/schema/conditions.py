@@ -17,7 +17,7 @@ Expression: TypeAlias = "tuple[Any, ...]"
 """A nested tuple: operator, then operands, as the bundle's format describes."""
 
 BUILTINS_RUN: dict[str, str] = {
-    "checkpoint_age": "time since the last durable checkpoint that was verified (a duration)",
+    "checkpoint_age": "time since the last checkpoint that was verified, and that outlives the machine where `to` is to (a duration)",
     "truncated_inputs": "how many inputs were cut to fit (a count)",
     "disk_free": "free room where the outputs go (a size)",
     "gpu_utilisation": "how busy the GPUs are (a share)",

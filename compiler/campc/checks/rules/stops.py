@@ -66,7 +66,7 @@ def no_stop_on_lost_recovery(plan: Plan) -> Iterator[Diagnostic]:
     """No stop rule on a lost recovery point, on a lot that can be interrupted.
 
     If checkpoints stop arriving, every further hour is one that an interruption takes away. `checkpoint_age` is the time since the last one that was
-    written and verified.
+    written and verified; where `to` is to outlive the machine, one that doesn't isn't counted.
 
     Bad:
         package spot { gpu = "A100"; duration = 3d; price = 120 USD; interruptible = true }
