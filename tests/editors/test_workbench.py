@@ -1,6 +1,7 @@
 """The packed extension in Visual Studio Code itself, in a browser, with the real server: what a person at it sees and does."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from campc.syntax.format import format as formatted
 from tools.workbench import READY, command, packed, sit, workbench
 
 ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "editors" / "vscode" / "README.md"
 CATALOG = 'package lot_3d { gpu = "RTX 4090"; memory = 24GB; duration = 3d; price = 47.14 USD; source = "catalog" }\n'
 SPEC = """use "catalog.campaign"
 campaign c {
@@ -50,6 +52,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def work(tmp_path: Path) -> Path:
+    """A folder of plans, with the task of the extension's page."""
     pytest.importorskip("pygls", reason="pygls is not installed")
     folder = tmp_path / "plans"
     folder.mkdir()
@@ -57,6 +60,14 @@ def work(tmp_path: Path) -> Path:
     (folder / "train.py").write_text("")
     (folder / "c.campaign").write_text(SPEC, encoding="utf-8")
     (folder / "notes.md").write_text("text\n\n```campaign\nlot box { keep_free = 10h }\n```\n")
+    (folder / "other.campaign").write_text("budget { limt = 5 USD }\n")
+    [block] = re.findall(r"```json\n(\{\n  \"version\".*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    tasks = json.loads(block)
+    [task] = tasks["tasks"]
+    task["command"] = task["command"].replace("campc ", f"{command(tmp_path)} ", 1)
+    task["group"] = {"kind": "build", "isDefault": True}
+    (folder / ".vscode").mkdir()
+    (folder / ".vscode" / "tasks.json").write_text(json.dumps(tasks))
     return folder
 
 
@@ -83,6 +94,9 @@ def test_a_sitting(package: Path, tmp_path: Path, work: Path) -> None:
     assert {"audience", "timezone"} & set(seen["offers"]), seen["offers"]
     assert seen["saved"] == f"{tidy}run other {{ variant_of = control; change = {{ lr = 2e-3 }} }}\n"
     assert "window" in seen["blocks"] and len(set(seen["fence"])) == 3
+    assert (
+        seen["matched"] == 1 and "campc" in seen["task"] and "C202" in seen["task"] and "[Ln 1, Col 10]" in seen["task"]
+    )
     assert any("box" in symbol for symbol in seen["symbols"]), seen["symbols"]
 
 

@@ -6,7 +6,7 @@ const OFFLINE = [
   "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
   "--disable-component-update", "--disable-sync", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ];
-const PATIENCE = 30000;
+const PATIENCE = 60000;
 
 /** Opens a file of a folder in the workbench at an address; what is given back acts on it, and waits for what it shows. */
 export async function sit(address, folder, file, browser, size = { width: 1200, height: 700 }) {
