@@ -341,6 +341,22 @@ class _Mender:
             self.diagnostics.append(Diagnostic(code, self.source.span(start, end), message, related, help=help))
 
 
+def mend_between(tokens: Tokens, first: int, rest: int) -> tuple[Tokens, list[Diagnostic]] | None:
+    """As :func:`mend`, where all that is mended lies between the first so many tokens and the last so many; None where it doesn't."""
+    mender = _Mender(tokens)
+    mender.mend()
+    out, end, out_end = mender.out, len(tokens.kinds) - rest, len(mender.out.kinds) - rest
+    if mender.too_deep or mender.missing_braces or out_end < first:
+        return None
+    same = (
+        out.starts[:first] == tokens.starts[:first]
+        and out.kinds[:first] == tokens.kinds[:first]
+        and out.starts[out_end:] == tokens.starts[end:]
+        and out.kinds[out_end:] == tokens.kinds[end:]
+    )
+    return (out, mender.diagnostics) if same else None
+
+
 def mend(tokens: Tokens) -> tuple[Tokens, list[Diagnostic]]:
     """The tokens with brackets put in or taken out so that they pair, and what was wrong."""
     mender = _Mender(tokens)

@@ -9,8 +9,10 @@ from campc.diagnostic import Diagnostic, Edit, Fix, Note
 from campc.records import define, evolve
 from campc.source import Source, Span, Stretch
 from campc.syntax.automaton import BRACE_CLOSE, END
-from campc.syntax.layout import Layout, Whole, Wider, in_a_row, paired_within
+from campc.syntax.layout import Layout, Whole, Wider, ends_with_line, in_a_row, paired_within
+from campc.syntax.level import is_level
 from campc.syntax.lexer import Tokens, tokenize
+from campc.syntax.mend import mend_between
 from campc.syntax.parse import in_order
 from campc.syntax.parser import Parser
 from campc.syntax.tree import Block, BodyItem, Comment, Item
@@ -34,6 +36,9 @@ class Piece:
     tail: Piece | None = None
     """The last lines of the tier of which it is the first ones."""
     is_tail: bool = False
+    unpaired: bool = False
+    """Its brackets don't pair, and were mended."""
+    _level: bool | None = None
 
     @property
     def start(self) -> int:
@@ -48,12 +53,28 @@ class Piece:
     @property
     def clean(self) -> bool:
         """Whether nothing in it is at fault."""
-        return not (self.faults or self.recoveries or self.lost)
+        return not (self.faults or self.recoveries or self.lost or self.unpaired)
 
     @property
     def edges_tier(self) -> bool:
         """Whether it is the first or the last lines of a tier, whose items are pieces of their own."""
         return self.tail is not None or self.is_tail
+
+    @property
+    def level(self) -> bool:
+        """Whether its lines stay as they are when brackets elsewhere are mended."""
+        if self._level is None:
+            source, head = self.stretch.source, self.head
+            if "\n" not in source.text[self.start : self.stop].strip() and not self.edges_tier:
+                line = source.line(source.line_of(self.start))
+                deeper = len(line) - len(line.lstrip(" \t"))
+                self._level = head is None or source.position(head.items[0].at.start)[1] - 1 < deeper
+            else:
+                rows = _rows(self)
+                if head is not None and head.tail is not None:
+                    rows = [head.tokens(), *(() if self.is_tail else rows), head.tail.tokens()]
+                self._level = is_level(in_a_row(source, rows))
+        return self._level
 
     def tokens(self) -> Tokens:
         """Its tokens once more."""
@@ -66,9 +87,14 @@ def read_piece(
     begin: int,
     end: int,
     around: tuple[Sequence[Piece], Sequence[Piece]] | None = None,
+    *,
+    unpaired: bool = False,
 ) -> Piece:
     """Read some lines, in the tier of ``head``. Without ``around`` faults only say that there are some; with it, the pieces before and behind
-    these lines, they are those of the whole text. Raises Wider where they depend on more lines, and Whole where brackets don't pair."""
+    these lines, they are those of the whole text. ``unpaired``: the brackets in these lines are mended first, as long as all others are level.
+
+    Raises Wider where the faults depend on more lines, and Whole where brackets don't pair.
+    """
     stretch = Stretch(source)
     own, faults = tokenize(source, begin, end, stretch)
     before, after = around or ((), ())
@@ -85,6 +111,14 @@ def read_piece(
         rows.append(head.tail.tokens())
     row = in_a_row(source, rows)
     row.of = stretch
+    if unpaired:
+        if not ends_with_line(own, end):
+            raise Wider
+        at = rows.index(own)
+        mended = mend_between(row, _size(rows[:at]), _size(rows[at + 1 :]) + 1)
+        if mended is None:
+            raise Whole
+        row, faults = mended[0], [*faults, *mended[1]]
     paired, brace = paired_within(row, opening)
     parser = Parser(paired)
     items: Any = parser.run()
@@ -97,7 +131,7 @@ def read_piece(
     if around is not None:
         starts, size = paired.tokens.starts, len(source.text)
         for met, reached in parser.met:
-            if not (begin <= starts[met] < end or end == size) or not (starts[reached] < end or end == size):
+            if starts[met] < begin or (end < size and not starts[met] <= starts[reached] < end):
                 raise Wider
         faults = [_held(fault, stretch, begin, end, head) for fault in in_order(faults)]
     return Piece(
@@ -110,7 +144,12 @@ def read_piece(
         parser.recoveries,
         brace in parser.build.lost,
         head,
+        unpaired=unpaired,
     )
+
+
+def _size(rows: Sequence[Tokens]) -> int:
+    return sum(len(row.kinds) - 1 for row in rows)
 
 
 def _rows(piece: Piece) -> list[Tokens]:

@@ -71,6 +71,9 @@ class Pieces:
             self.read_again(first, last, start)
         except Whole:
             return False
+        unpaired = sum(piece.unpaired for piece in self.pieces)
+        if unpaired and (unpaired > 1 or not all(piece.level for piece in self.pieces if not piece.unpaired)):
+            return False
         return self.few_faults()
 
     def around(self, source: Source, offset: int) -> tuple[int, int, tuple[int, int] | None]:
@@ -132,7 +135,12 @@ class Pieces:
     def _read(self, first: int, last: int, start: int, stop: int) -> list[Piece]:
         head = self._head_of(first)
         edges = (head.tokens(), head.tail.tokens()) if head is not None and head.tail is not None else None
-        found = [read_piece(self.source, head, *lines) for lines in ranges(self.source, start, stop, edges)]
+        try:
+            cut = ranges(self.source, start, stop, edges)
+        except Whole:
+            around = self._neighbour(first - 1, behind=False), self._neighbour(last, behind=True)
+            return [read_piece(self.source, head, start, stop, around, unpaired=True)]
+        found = [read_piece(self.source, head, *lines) for lines in cut]
         if not all(piece.clean for piece in found):
             outside = self._neighbour(first - 1, behind=False), self._neighbour(last, behind=True)
             at = 0
