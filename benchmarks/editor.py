@@ -1,14 +1,16 @@
 """How long an author waits: from a keystroke to the diagnostics, and for completion, asked of the real server over its pipe."""
 
 import json
+import math
 import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from attrs import define, field
+from attrs import define, field, frozen
 
 ROOT = Path(__file__).resolve().parent.parent
 URI = "file:///bench/long.campaign"
@@ -89,35 +91,90 @@ def started() -> Wire:
     return wire
 
 
-def measure(lines: int) -> tuple[list[float], list[float]]:
-    """Seconds from each keystroke to its diagnostics, and for each completion right behind a keystroke."""
+@frozen
+class Keystroke:
+    """What is put in at a place, for what stood there: a line and a column, from 0."""
+
+    line: int
+    column: int
+    gone: str
+    come: str
+
+
+def indenting(text: str) -> Iterator[Keystroke]:
+    """Blanks before a window near the end."""
+    row = text.count("\n") - 3
+    for _ in range(KEYSTROKES):
+        yield Keystroke(row, 2, "", " ")
+
+
+def changing(text: str) -> Iterator[Keystroke]:
+    """A digit of the time that a window takes, in the middle, and its removal."""
+    lines = text.split("\n")
+    row = next(i for i in range(len(lines) * 3 // 4, len(lines)) if "takes = 2h" in lines[i])
+    column = lines[row].index("2h")
+    for stroke in range(KEYSTROKES):
+        yield Keystroke(row, column, "1" if stroke % 2 else "", "" if stroke % 2 else "1")
+
+
+def writing(text: str) -> Iterator[Keystroke]:
+    """A window, letter by letter, its closing brace last: most of the time something is at fault."""
+    lines = text.split("\n")
+    row = next(i for i in range(len(lines) * 3 // 4, len(lines)) if "window" in lines[i])
+    yield Keystroke(row, 0, "", "\n")
+    for column, letter in enumerate("  window more { kind = train; on = box[0]; takes = 2h; run = v1 }"):
+        yield Keystroke(row, column, "", letter)
+
+
+@frozen
+class Measured:
+    """Seconds from each keystroke to its diagnostics, for each completion right behind one, and of the server's processor for both."""
+
+    diagnostics: list[float]
+    completions: list[float]
+    processor: list[float]
+
+
+def measure(lines: int, typed: Callable[[str], Iterator[Keystroke]]) -> Measured:
+    """Type into a spec of so many lines."""
     wire = started()
     text = spec(lines)
     document = {"uri": URI, "languageId": "campaign", "version": 1, "text": text}
     wire.send("textDocument/didOpen", {"textDocument": document})
     wire.wait(method="textDocument/publishDiagnostics")
-    row = text.count("\n") - 3
-    diagnostics, completions = [], []
-    for stroke in range(KEYSTROKES):
-        at = {"line": row, "character": 2}
-        edit = {"range": {"start": at, "end": at}, "text": " "}
+    found = Measured([], [], [])
+    for number, stroke in enumerate(typed(text)):
+        used = processor_time(wire.process.pid)
+        start = {"line": stroke.line, "character": stroke.column}
+        end = {"line": stroke.line, "character": stroke.column + len(stroke.gone)}
+        edit = {"range": {"start": start, "end": end}, "text": stroke.come}
         began = time.perf_counter()
         wire.send(
-            "textDocument/didChange", {"textDocument": {"uri": URI, "version": stroke + 2}, "contentChanges": [edit]}
+            "textDocument/didChange", {"textDocument": {"uri": URI, "version": number + 2}, "contentChanges": [edit]}
         )
         wire.wait(method="textDocument/publishDiagnostics")
-        diagnostics.append(time.perf_counter() - began)
+        found.diagnostics.append(time.perf_counter() - began)
         began = time.perf_counter()
-        place = {"line": row, "character": text.split("\n")[row].index("kind") + stroke + 1}
+        place = {"line": stroke.line, "character": stroke.column + len(stroke.come)}
         wire.wait(
             number=wire.send(
                 "textDocument/completion", {"textDocument": {"uri": URI}, "position": place}, answered=True
             )
         )
-        completions.append(time.perf_counter() - began)
+        found.completions.append(time.perf_counter() - began)
+        found.processor.append(processor_time(wire.process.pid) - used)
     wire.process.kill()
     wire.process.wait()
-    return diagnostics, completions
+    return found
+
+
+def processor_time(process: int) -> float:
+    """Seconds of processor time that a process has used so far; not a number where the system doesn't say."""
+    try:
+        fields = Path(f"/proc/{process}/schedstat").read_text().split()
+    except OSError:
+        return math.nan
+    return int(fields[0]) / 1e9
 
 
 def percentile(values: list[float], share: float) -> float:
@@ -127,12 +184,19 @@ def percentile(values: list[float], share: float) -> float:
 
 def main() -> None:
     """Print the table."""
-    print(f"The language server, {KEYSTROKES} keystrokes each; milliseconds")
-    print(f"{'lines':>6}  {'diagnostics p50':>15}  {'p95':>6}  {'completion p50':>14}  {'p95':>6}")
+    print(f"The language server, some {KEYSTROKES} keystrokes each; milliseconds")
+    columns = f"{'diagnostics p50':>15}  {'p95':>6}  {'completion p50':>14}  {'p95':>6}  {'processor, mean':>15}"
+    print(f"{'lines':>6}  {'typed':>9}  {columns}")
     for lines in (100, 500, 5000):
-        diagnostics, completions = measure(lines)
-        figures = [percentile(values, share) * 1000 for values in (diagnostics, completions) for share in (0.5, 0.95)]
-        print(f"{lines:>6}  {figures[0]:>15.1f}  {figures[1]:>6.1f}  {figures[2]:>14.1f}  {figures[3]:>6.1f}")
+        for typed in (indenting, changing, writing):
+            found = measure(lines, typed)
+            times = (found.diagnostics, found.completions)
+            figures = [percentile(values, share) * 1000 for values in times for share in (0.5, 0.95)]
+            used = statistics.mean(found.processor) * 1000
+            print(
+                f"{lines:>6}  {typed.__name__:>9}  {figures[0]:>15.1f}  {figures[1]:>6.1f}  {figures[2]:>14.1f}  {figures[3]:>6.1f}"
+                f"  {used:>15.1f}"
+            )
 
 
 if __name__ == "__main__":

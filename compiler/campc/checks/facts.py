@@ -26,13 +26,8 @@ def broken_kinds(spec: Spec) -> frozenset[str]:
 
 def any_broken(spec: Spec, kind: str, *attributes: str) -> bool:
     """Whether a block of a kind was lost, or one of its attributes could not be read."""
-    groups = {
-        "lot": spec.lots, "window": spec.windows, "run": spec.own_runs, "deliverable": spec.deliverables, "stop": spec.stops, "gate": spec.gates,
-        "corpus": spec.corpora, "outcome": spec.outcomes, "package": spec.packages,
-    }  # fmt: skip
-    group = groups[kind]
-    lost = any(k == kind and name not in group for k, name in spec.faulty)
-    return lost or any(node.broken & set(attributes) for node in group.values())
+    lost = any(k == kind and name not in spec.named(kind) for k, name in spec.faulty)
+    return lost or any(not node.broken.isdisjoint(attributes) for node in spec.broken(kind))
 
 
 def clock_unknown(spec: Spec, *lots: str | None) -> bool:

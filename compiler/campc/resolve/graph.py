@@ -20,8 +20,9 @@ def all_backwards(edges: Mapping[str, Iterable[str]]) -> bool:
     """Whether every edge goes to a name that comes before it, or to none of them: then there is no cycle."""
     before: set[str] = set()
     for name, targets in edges.items():
-        if any(target not in before and target in edges for target in targets):
-            return False
+        for target in targets:
+            if target not in before and target in edges:
+                return False
         before.add(name)
     return True
 

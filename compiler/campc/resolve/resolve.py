@@ -69,6 +69,8 @@ class _Resolver:
     checkpoints: dict[str, Checkpoint] = field(factory=dict)
     kinds: dict[int, str] = field(factory=dict)
     """The kind that each known or guessed block is decoded as, by the start of the block and its file."""
+    declared: dict[int, tuple[str, str | None]] = field(factory=dict)
+    """Where each block stands in whose head nothing is at fault, and its name if it has one; by the block's identity."""
     unclear: Unclear = field(factory=Unclear)
     windows: int = 0
 
@@ -99,6 +101,14 @@ class _Resolver:
         return self._finish(blocks, lets, local_zone)
 
     def _declare(self, block: tree.Block, inside: str) -> None:
+        known = self.memory.kept.get(id(block)) if self.memory is not None else None
+        if known is not None and known.inside == inside:
+            self.kinds[id(block)] = known.kind
+            self.declared[id(block)] = inside, known.name
+            if known.name is not None:
+                self.names[known.kind].setdefault(known.name, block)
+            return
+        found = len(self.faults.found)
         kind = block.kind
         info = BLOCKS.get(kind)
         if info is None:
@@ -129,9 +139,9 @@ class _Resolver:
         self.kinds[id(block)] = kind
         if self._labelled(block, kind, info.name, info.once):
             assert block.label is not None
-            first = self.names[kind].get(block.label.text)
-            if first is None:
-                self.names[kind][block.label.text] = block
+            self.names[kind].setdefault(block.label.text, block)
+        if found == len(self.faults.found) and (info.name == "none" or block.label is not None):
+            self.declared[id(block)] = inside, block.label.text if block.label is not None else None
         for item in block.body:
             if isinstance(item, tree.Block):
                 if kind == "tier":
@@ -190,14 +200,14 @@ class _Resolver:
         if kind == "tier":
             self._decode_tier(block, blocks)
             return
-        extra: dict[str, Any] = {}
-        if kind == "window":
-            tier_name = inside
-            extra = {"tier": tier_name, "order": self.windows}
-            self.windows += 1
-        node = self.memory.node(block, kind, blocks.decoder.lets.used, extra) if self.memory is not None else None
+        node = self.memory.node(block, kind, blocks.decoder.lets.used) if self.memory is not None else None
         if node is None:
+            extra: dict[str, Any] = {"tier": inside, "order": self.windows} if kind == "window" else {}
             node = self._node(block, kind, extra, blocks)
+        elif self.memory is not None and isinstance(node, Window):
+            node = self.memory.at(block, node, inside, self.windows)
+        if kind == "window":
+            self.windows += 1
         if kind in _GROUPS:
             self._enter(kind, node)
         elif info.once:
@@ -235,8 +245,9 @@ class _Resolver:
                 assert isinstance(node, Run) and isinstance(inner, Checkpoint)
                 node = records.evolve(node, checkpoint=inner)
                 broken = broken or bool(inner.broken or own[0].broken)
-        if self.memory is not None and found == len(self.faults.found) and not broken:
-            return self.memory.keep(block, kind, node, decoder.uses)
+        declared = self.declared.get(id(block))
+        if self.memory is not None and declared is not None and found == len(self.faults.found) and not broken:
+            return self.memory.keep(block, kind, declared, node, decoder.uses)
         return node
 
     def _decode_tier(self, block: tree.Block, blocks: BlockDecoder) -> None:

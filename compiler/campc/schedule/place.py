@@ -82,11 +82,13 @@ class _Placer:
                 waiting[window.name] = window
             else:
                 self._put(window, begin, fixed=True)
-        missing = {name: sum(n not in self.placed for n in window.after) for name, window in waiting.items()}
+        missing: dict[str, int] = {}
         followers: dict[str, list[str]] = {}
         for name, window in waiting.items():
+            missing[name] = 0
             for before in window.after:
                 followers.setdefault(before, []).append(name)
+                missing[name] += before not in self.placed
         ready = [_turn(waiting[name]) for name, count in missing.items() if count == 0]
         heapify(ready)
         # A last window waits for what is still to come on its lot, even where that waits for a last window of another lot.
@@ -115,9 +117,9 @@ class _Placer:
 
     def _can_be_placed(self, window: Window) -> bool:
         unknown = (
-            ("window", window.name) in self.spec.faulty
-            or window.takes is None
-            or window.broken & {"on", "after", "starts"}
+            window.takes is None
+            or (window.broken and not window.broken.isdisjoint(("on", "after", "starts")))
+            or ("window", window.name) in self.spec.faulty
         )
         return not unknown and (window.on is None or window.on.lot in self.terms)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from campc.records import evolve, field, frozen
 from campc.schema.campaign import Campaign, Corpus, Outcome, Unknown
@@ -70,9 +70,17 @@ class Spec:
     allowances: tuple[Allowance, ...] = ()
     faulty: frozenset[tuple[str, str]] = frozenset()
     """Kind and name of blocks of which something needed is broken or missing, and was reported."""
+    _broken: Mapping[str, tuple[Node, ...]] = field(init=False, repr=False)
     _windows_on: Mapping[str, list[Window]] = field(init=False, repr=False)
     _windows_of: Mapping[str | None, list[Window]] = field(init=False, repr=False)
     _used_runs: Mapping[str, Run] = field(init=False, repr=False)
+
+    @_broken.default
+    def _find_broken(self) -> Mapping[str, tuple[Node, ...]]:
+        groups: dict[str, Iterable[Node]] = {kind: group.values() for kind, group in self._groups()}
+        groups[""] = self._unnamed()
+        found = {kind: tuple(node for node in group if node.broken) for kind, group in groups.items()}
+        return {kind: nodes for kind, nodes in found.items() if nodes}
 
     @_windows_on.default
     def _find_windows_on(self) -> Mapping[str, list[Window]]:
@@ -123,13 +131,35 @@ class Spec:
 
     def blocks(self) -> Iterator[Node]:
         """Every declared block, kind by kind."""
+        campaign, *others = self._unnamed()
         if self.declared:
-            yield self.campaign
-        for group in (
-            self.outcomes, self.unknowns, self.corpora, self.packages, self.lots, self.tiers, self.windows, self.own_runs, self.stops, self.watches,
-            self.gates, self.deliverables, self.expenses, self.ratios,
-        ):  # fmt: skip
+            yield campaign
+        for _, group in self._groups():
             yield from group.values()
+        yield from others
+
+    def broken(self, kind: str) -> Sequence[Node]:
+        """The blocks of a kind with attributes that could not be read; kind by kind, the empty one stands for all without names."""
+        return self._broken.get(kind, ())
+
+    def named(self, kind: str) -> Mapping[str, Node]:
+        """The blocks of a kind that have names."""
+        return next(group for named, group in self._groups() if named == kind)
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether an attribute of any block could not be read."""
+        return bool(self._broken)
+
+    def _groups(self) -> tuple[tuple[str, Mapping[str, Node]], ...]:
+        return (
+            ("outcome", self.outcomes), ("unknown", self.unknowns), ("corpus", self.corpora), ("package", self.packages), ("lot", self.lots),
+            ("tier", self.tiers), ("window", self.windows), ("run", self.own_runs), ("stop", self.stops), ("watch", self.watches),
+            ("gate", self.gates), ("deliverable", self.deliverables), ("expense", self.expenses), ("ratio", self.ratios),
+        )  # fmt: skip
+
+    def _unnamed(self) -> Iterator[Node]:
+        yield self.campaign
         for single in (self.checkpoint, self.budget, self.preflight, self.shutdown):
             if single is not None:
                 yield single

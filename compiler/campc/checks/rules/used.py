@@ -36,7 +36,7 @@ def never_used(plan: Plan) -> Iterator[Diagnostic]:
     if not spec.declared:
         return
     # A value that could not be read may have been the one that uses it.
-    readable = not spec.faulty and not any(node.broken for node in spec.blocks())
+    readable = not spec.faulty and not spec.is_broken
     for name, (at, used) in spec.lets.items():
         if readable and not used and at.source is spec.source:
             yield Diagnostic(
