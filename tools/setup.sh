@@ -54,6 +54,7 @@ say "Installing the pinned requirements into .venv (PyTorch is the large one)"
 # What only some tests need: without it they skip, and say why. CI brings it.
 if [ "$WHAT" = dev ] && [ -n "${CI:-}" ] && [ "$(id -u)" = 0 ]; then
   PATH="$PATH:/usr/sbin" command -v slurmctld >/dev/null || (bring slurm-wlm munge) || say "No Slurm: its tests will skip."
+  PATH="$PATH:/usr/sbin" command -v mkfs.btrfs >/dev/null || (bring btrfs-progs) || say "No btrfs: the test of a quota will skip."
   command -v shellcheck >/dev/null || (bring shellcheck) || say "No shellcheck: its test will skip."
   command -v chromium >/dev/null || (bring chromium) || say "No Chromium: the tests in a browser will skip."
   command -v nvim >/dev/null || (bring neovim) || say "No Neovim: its test will skip."

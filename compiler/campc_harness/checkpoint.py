@@ -31,6 +31,7 @@ REFUSED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errn
 
 # A network disk may remember for a while that something wasn't there.
 _SEEN_S = 60.0
+_FULL = -1
 
 
 class Checkpoints:
@@ -69,7 +70,15 @@ class Checkpoints:
         Raises:
             Misconfigured: the ranks, on several machines, see different places.
         """
-        number = self._ranks.from_first(self._claim() if self._ranks.rank == 0 else 0)
+        number, fault = 0, None
+        if self._ranks.rank == 0:
+            try:
+                number = self._claim()
+            except (OSError, NoRoom, Superseded) as error:
+                fault = error
+        number, code, text = self._ranks.from_first([number, _code(fault), str(fault)])
+        if code:
+            raise fault or (NoRoom(text) if code == _FULL else OSError(code, text))
         apart = self._ranks.rank != 0 and not _poll(lambda: self._sees(number) or None, _SEEN_S)
         if self._ranks.any(apart):
             raise Misconfigured(
@@ -189,7 +198,7 @@ class Checkpoints:
         if self._ranks.rank == 0:
             try:
                 self._retention.prune(self._context.policy.keep, self.durable_step)
-            except OSError as error:  # what was saved is durable; the next time has more to remove
+            except (OSError, NoRoom) as error:  # what was saved is durable; the next time has more to remove
                 self._report("note", text=f"older checkpoints are not removed yet: {error}")
 
     def _durable(self, step: int) -> None:
@@ -271,6 +280,16 @@ def _yield_to_training() -> None:
     # On Linux a thread has a priority of its own: training goes first where both want a core.
     with contextlib.suppress(OSError, AttributeError):
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 5)
+
+
+def _code(fault: Exception | None) -> int:
+    """What to tell other ranks of a claim's failure, so that all end alike: an errno, `_FULL`, or 0 for none."""
+    if fault is None:
+        return 0
+    if isinstance(fault, NoRoom):
+        return _FULL
+    refused = isinstance(fault, (PermissionError, Superseded))
+    return errno.EACCES if refused else getattr(fault, "errno", None) or errno.EIO
 
 
 def _part(rank: int) -> str:

@@ -169,9 +169,11 @@ class Session:
         self._writer_failure(lambda: self.checkpoints.write_part(name, content))
 
     def reach(self, act: Callable[[], Any]) -> Any:
-        """Do something at the place of the checkpoints, whose refusals are misconfigurations."""
+        """Do something at the place of the checkpoints, whose refusals are misconfigurations; a full one ends the run."""
         try:
             return act()
+        except NoRoom as error:
+            raise Stopped(str(error)) from error
         except Superseded as error:
             raise Misconfigured(str(error)) from error
         except OSError as error:

@@ -109,12 +109,15 @@ class LocalStorage:
         return ""
 
     def claim(self) -> int:
+        with _full(self.root):
+            return self._claim_next()
+
+    def _claim_next(self) -> int:
         self.root.mkdir(parents=True, exist_ok=True)
         while True:
             number = 1 + max(self._claims(), default=0)
             try:
-                with _full(self.root):
-                    (self.root / f".claim-{number:06d}").touch(exist_ok=False)
+                (self.root / f".claim-{number:06d}").touch(exist_ok=False)
             except FileExistsError:
                 continue
             # Older claims are removed, so a number may be free again for someone who listed them long ago.
@@ -203,7 +206,7 @@ class LocalStorage:
     def delete(self, name: str) -> None:
         # Through a rename: a reader sees a whole checkpoint or none. The rename also fails for a superseded attempt.
         trash = self._inflight() / f"trash-{name}-{time.monotonic_ns()}"
-        with self._fenced():
+        with _full(self.root), self._fenced():  # where files are never overwritten, a name may want room, too
             os.rename(self.root / name, trash)
         shutil.rmtree(trash, ignore_errors=True)
 

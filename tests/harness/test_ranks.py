@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -126,6 +128,22 @@ def test_a_signal_in_an_evaluation_of_two_ranks_keeps_its_state(bundle: Make) ->
         record = attempt.exit()
         assert record is not None and record.step == 10
     assert one.committed() == [10]
+
+
+@pytest.mark.parametrize(("fault", "code"), [("ro", 78), ("full", 76)])
+def test_what_keeps_rank_0_from_its_claim_ends_all_alike(bundle: Make, tmp_path: Path, fault: str, code: int) -> None:
+    place = tmp_path / "small"
+    place.mkdir()
+    options = "size=64k,nr_inodes=4" if fault == "full" else "ro"
+    if os.system(f"mount -t tmpfs -o {options} tmpfs {place} 2>/dev/null") != 0:
+        pytest.skip("needs the right to mount a tmpfs")
+    try:
+        one = bundle("ranks.py", params=STEPS)
+        for attempt in pair(one, CAMPC_CHECKPOINTS=place / "a/b/c/d"):
+            assert attempt.wait() == code, attempt.text()
+            assert "Traceback" not in attempt.text()
+    finally:
+        os.system(f"umount {place}")
 
 
 def test_ranks_that_see_different_places_are_told_so(bundle: Make) -> None:
