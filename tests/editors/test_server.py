@@ -231,5 +231,7 @@ def test_over_a_socket(tmp_path: Path) -> None:
                 server.terminate()
             await server.wait()
             await editor.stop()
+            if isinstance(wire := editor.protocol.writer, asyncio.StreamWriter):  # which its client leaves open
+                wire.close()
 
     asyncio.run(run())
