@@ -147,6 +147,19 @@ def test_steps_are_compared_as_numbers(tmp_path: Path) -> None:
     assert one.storage.committed() == ["step-1000000000", "step-999999999"]
 
 
+def test_a_difference_is_found_in_any_part_of_a_long_tensor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state, "PART", 100)
+    monkeypatch.setattr(state, "workers", lambda most: min(most, 3))
+    left = torch.arange(1001, dtype=torch.float32)
+    assert state.first_difference(left, left.clone(), "w") is None
+    for at in (0, 333, 334, 700, 1000):
+        right = left.clone()
+        right[at] = -1.0
+        assert state.first_difference(left, right, "w") in {
+            f"w differs in {count} of 4004 bytes" for count in (1, 2, 3, 4)
+        }
+
+
 def test_a_place_that_is_away_while_old_checkpoints_are_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
