@@ -21,6 +21,7 @@ from benchmarks.timing import bar, show
 from campc_harness import state
 from campc_harness.checkpoint import Checkpoints
 from campc_harness.context import Policy, by_hand
+from campc_harness.inplace import targets
 from campc_harness.ranks import Ranks
 from campc_harness.storage import LocalStorage
 
@@ -66,7 +67,7 @@ class Bench:
         self.model, self.optimizer = build()
         self.tracked = state.Tracked()
         self.tracked.add({"model": self.model, "optimizer": self.optimizer}, exact=True)
-        context = by_hand({}, seed=0, folder=folder / "harness", policy=Policy(keep=1))
+        context = by_hand({}, seed=0, folder=folder / "harness", policy=Policy(keep=2))
         self.checkpoints = Checkpoints(LocalStorage(context.checkpoints), context, Ranks(0, 1), lambda *_, **__: None)
         self.checkpoints.claim()
         self.number = 0
@@ -166,7 +167,7 @@ class Bench:
     def restore(self) -> float:
         """Read, verify every hash, load, compare."""
         begun = time.perf_counter()
-        restored = self.checkpoints.restore()
+        restored = self.checkpoints.restore(targets(self.tracked))
         assert restored is not None
         state.load(self.tracked, restored.state)
         return time.perf_counter() - begun

@@ -8,7 +8,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -20,7 +20,7 @@ from campc_harness.manifest import FileFacts, Manifest
 from campc_harness.memory import Buffers
 from campc_harness.mounts import survives
 from campc_harness.ranks import Ranks
-from campc_harness.restore import Report, Restored, read, restore
+from campc_harness.restore import NOWHERE, Report, Restored, read, restore
 from campc_harness.retention import Retention
 from campc_harness.state import Snapshot
 from campc_harness.storage import Storage
@@ -113,9 +113,9 @@ class Checkpoints:
                 self._report("note", text=f"{what}: {error}; trying again in {pause:g} s")
                 time.sleep(pause)
 
-    def restore(self) -> Restored | None:
+    def restore(self, into: Mapping[str, torch.Tensor] = NOWHERE) -> Restored | None:
         """The newest committed checkpoint that verifies, or None where there is none; see `restore.restore`."""
-        restored = restore(self.storage, self._context, self._ranks, self._report)
+        restored = restore(self.storage, self._context, self._ranks, self._report, into)
         if restored is not None:
             self._durable(restored.manifest.step)
         return restored

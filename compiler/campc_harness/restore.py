@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,13 +14,14 @@ from campc_harness import manifest as manifests
 from campc_harness.context import Context
 from campc_harness.errors import Damaged
 from campc_harness.manifest import Manifest
-from campc_harness.memory import in_large_pages, memory
+from campc_harness.memory import Slot, in_large_pages, memory
 from campc_harness.ranks import Ranks
 from campc_harness.state import decode
 from campc_harness.storage import Storage
 from campc_harness.verified import read_verified
 
 Report = Callable[..., None]
+NOWHERE: Mapping[str, torch.Tensor] = {}
 
 
 @dataclass
@@ -40,18 +41,30 @@ class Restored:
     seconds: float
 
 
-def restore(storage: Storage, context: Context, ranks: Ranks, report: Report) -> Restored | None:
+def restore(
+    storage: Storage, context: Context, ranks: Ranks, report: Report, into: Mapping[str, torch.Tensor] = NOWHERE
+) -> Restored | None:
     """The newest committed checkpoint that verifies, or None where there is none.
 
     What doesn't verify is renamed to `quarantined-…` and kept. Steps that two attempts died from are passed over.
+
+    Args:
+        into: tensors that may be read into where they lie, by the names that the manifest has; they are then the state's.
+
+    Raises:
+        RuntimeError: none verifies, and `into` holds what was read of one: what stood there is gone.
     """
-    for name in ranks.from_first(storage.committed()):
-        if manifests.step_of(name) in context.skip:
-            report("note", text=f"{name} is passed over: two attempts died from it without progress")
-            continue
+    spoiled = False
+    names = [name for name in ranks.from_first(storage.committed()) if not _passed_over(name, context, report)]
+    for number, name in enumerate(names, 1):
         restored, fault = None, None
+        # The last one is read into memory of its own: if it is damaged, the run starts from what stands in the tensors.
+        given = into if number < len(names) and ranks.world == 1 else NOWHERE
         try:
-            restored = _read_own(storage, context, name, ranks.rank)
+            begun = time.perf_counter()
+            manifest = _own_manifest(storage, context, name)
+            spoiled = spoiled or bool(given)
+            restored = read(storage, name, manifest, ranks.rank, begun, given)
         except Damaged as error:
             fault = str(error)
         if not ranks.any(fault is not None):
@@ -60,7 +73,18 @@ def restore(storage: Storage, context: Context, ranks: Ranks, report: Report) ->
             storage.set_aside(name, "quarantined")
             report("quarantine", folder=name, reason=fault or "another rank's part is damaged")
         ranks.barrier()
+    if spoiled:
+        raise RuntimeError(
+            "no checkpoint is sound, and parts of one stand in the model: start again, from the beginning"
+        )
     return None
+
+
+def _passed_over(name: str, context: Context, report: Report) -> bool:
+    if manifests.step_of(name) not in context.skip:
+        return False
+    report("note", text=f"{name} is passed over: two attempts died from it without progress")
+    return True
 
 
 def read_manifest(storage: Storage, name: str) -> Manifest:
@@ -76,8 +100,7 @@ def read_manifest(storage: Storage, name: str) -> Manifest:
         raise Damaged("it has no manifest") from error
 
 
-def _read_own(storage: Storage, context: Context, name: str, rank: int) -> Restored:
-    begun = time.perf_counter()
+def _own_manifest(storage: Storage, context: Context, name: str) -> Manifest:
     manifest = read_manifest(storage, name)
     for what, found, wanted in (
         ("run", manifest.run_id, context.run_id),
@@ -86,11 +109,22 @@ def _read_own(storage: Storage, context: Context, name: str, rank: int) -> Resto
     ):
         if found != wanted:
             raise Damaged(f"its manifest names {what} {found!r}, not {wanted!r}")
-    return read(storage, name, manifest, rank, begun)
+    return manifest
 
 
-def read(storage: Storage, name: str, manifest: Manifest, rank: int, begun: float) -> Restored:
+def read(
+    storage: Storage,
+    name: str,
+    manifest: Manifest,
+    rank: int,
+    begun: float,
+    into: Mapping[str, torch.Tensor] = NOWHERE,
+) -> Restored:
     """Read and verify one rank's part of a checkpoint; a rank that it doesn't have takes rank 0's.
+
+    Args:
+        begun: since when, by `time.perf_counter`, it is being read.
+        into: contiguous CPU tensors that may be read into where they lie, by name. Damaged, they hold anything.
 
     Raises:
         Damaged: a file is missing, or its length or hash is another than the manifest's.
@@ -98,10 +132,9 @@ def read(storage: Storage, name: str, manifest: Manifest, rank: int, begun: floa
     part = rank if rank < manifest.world else 0
     tensor_file, state_file = manifests.tensor_file(part), manifests.state_file(part)
     try:
-        slots = [slot for _, slot in manifest.tensors[tensor_file]]
-        # Each tensor gets memory of its own: whoever is given it may keep it.
-        tensors = [in_large_pages(torch.empty(slot.shape, dtype=getattr(torch, slot.dtype))) for slot in slots]
-        pieces = [(slot.offset, memory(tensor)) for slot, tensor in zip(slots, tensors, strict=True)]
+        entries = manifest.tensors[tensor_file]
+        tensors = [_place(slot, into.get(label)) for label, slot in entries]
+        pieces = [(slot.offset, memory(tensor)) for (_, slot), tensor in zip(entries, tensors, strict=True)]
         read_verified(storage, name, tensor_file, manifest.files[tensor_file], pieces)
         tree = memoryview(bytearray(manifest.files[state_file].bytes))
         read_verified(storage, name, state_file, manifest.files[state_file], [(0, tree)])
@@ -109,3 +142,11 @@ def read(storage: Storage, name: str, manifest: Manifest, rank: int, begun: floa
     except (KeyError, ValueError, IndexError, RuntimeError, AttributeError, TypeError) as error:
         raise Damaged(f"its manifest and files don't fit: {error!r}") from error
     return Restored(name, manifest, state, time.perf_counter() - begun)
+
+
+def _place(slot: Slot, live: torch.Tensor | None) -> torch.Tensor:
+    kind = getattr(torch, slot.dtype)
+    if live is not None and live.dtype == kind and tuple(live.shape) == slot.shape:
+        return live
+    # Memory of its own: whoever is given it may keep it.
+    return in_large_pages(torch.empty(slot.shape, dtype=kind))

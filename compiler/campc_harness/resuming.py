@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from campc_harness import rng, state
+from campc_harness.inplace import targets
 from campc_harness.order import derive
 from campc_harness.restore import Restored
 from campc_harness.sharded import NAME as SHARDED
@@ -25,7 +26,7 @@ def resume(session: Session, loop: Loop) -> None:
     """
     sharded = _gather(session)
     session.claim()
-    restored = session.reach(session.checkpoints.restore) if session.rehearsal.restores else None
+    restored = session.reach(lambda: _restore(session)) if session.rehearsal.restores else None
     if restored is None:
         session.reporter.send("resume", step=0, **{"from": None})
         start = session.context.start_from
@@ -37,6 +38,10 @@ def resume(session: Session, loop: Loop) -> None:
     session.saved_step = loop.step
     seconds = round(restored.seconds, 6)
     session.reporter.send("resume", step=loop.step, restore_s=seconds, **{"from": restored.name})
+
+
+def _restore(session: Session) -> Restored | None:
+    return session.checkpoints.restore(targets(session.tracked, "objects."))
 
 
 def _gather(session: Session) -> Sharded | None:
