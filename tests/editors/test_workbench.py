@@ -65,6 +65,7 @@ def work(tmp_path: Path) -> Path:
     tasks = json.loads(block)
     [task] = tasks["tasks"]
     task["command"] = task["command"].replace("campc ", f"{command(tmp_path)} ", 1)
+    task["presentation"] = {"reveal": "never"}
     task["group"] = {"kind": "build", "isDefault": True}
     (folder / ".vscode").mkdir()
     (folder / ".vscode" / "tasks.json").write_text(json.dumps(tasks))

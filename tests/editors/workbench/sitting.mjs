@@ -105,10 +105,16 @@ async function written() {
   await page.keyboard.press("Control+End");
 
   // The task of the extension's page: the matcher takes the faults of files that aren't open from what it prints.
-  await seat.command("Tasks: Run Build Task");
-  await seat.command("Problems: Focus on Problems View");
+  // A task that ends before the editor listens is run again.
   const matched = page.locator(".markers-panel .monaco-list-row", { hasText: "no attribute limt" });
-  await matched.first().waitFor();
+  for (seen.runs = 1; seen.runs < 5; seen.runs += 1) {
+    await seat.command("Tasks: Run Build Task");
+    await page.waitForTimeout(2000);
+    await seat.command("Problems: Focus on Problems View");
+    if (await matched.first().waitFor({ timeout: 20000 }).then(() => true, () => false)) {
+      break;
+    }
+  }
   seen.matched = await page.locator(".markers-panel .monaco-list-row .label-name", { hasText: "other.campaign" }).count();
   seen.task = await matched.first().innerText();
   await page.locator(".tab.active", { hasText: "c.campaign" }).click();
