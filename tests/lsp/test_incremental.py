@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lsprotocol import types as lsp
 
 from campc.lsp.convert import Converter
+from campc.lsp.documents import Documents
 from campc.lsp.hints import hints
 from campc.lsp.structure import symbols
 from campc.memory import Memory
@@ -170,6 +172,38 @@ def test_an_edit_and_back(old: str, new: str) -> None:
     edited = text.replace(old, new, 1)
     longer = edited.replace("campaign c {", "campaign c {\n ", 1)
     assert_the_same([text, edited, text, edited, longer, edited.replace("lr", "lr2"), text], "x")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " ",
+        "\n",
+        "\r\n",
+        "# x",
+        "# x\n",
+        "\n \n# x",
+        "tier",
+        ";",
+        "\ufeff",
+        "\ufeff# x",
+        "# campc: allow C701 because so",
+    ],
+)
+def test_a_text_without_items(text: str) -> None:
+    assert_the_same([text, HEAD, text, text + "x", text, HEAD + TIER, text], "x")
+    documents, uri = Documents(), "untitled:x"
+    for each in (HEAD, text, HEAD, text):
+        if uri in documents.open:
+            documents.change(uri, [lsp.TextDocumentContentChangeWholeDocument(each)], Converter())
+        else:
+            documents.put(uri, each)
+        for _ in range(2):
+            for offset in range(len(each) + 1):
+                documents.around(uri, offset)
+            compiled = documents.compiled(uri)
+            assert compiled is not None and compiled.source.text == each
 
 
 def test_each_keystroke_of_a_block() -> None:

@@ -83,6 +83,9 @@ def lay_out(source: Source) -> list[Layout]:
     for begin, end in _cut(paired, -1, 0, 0, len(source.text)):
         while starts[index] < begin or (kinds[index] == END and ends[index] < end):
             index += 1
+        if kinds[index] == END_OF_FILE:  # blank lines and comments alone
+            found.append(Layout((begin, end)))
+            continue
         brace = index + 1
         while kinds[brace] in WORDS:
             brace += 1

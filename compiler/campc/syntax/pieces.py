@@ -74,7 +74,7 @@ class Pieces:
         unpaired = sum(piece.unpaired for piece in self.pieces)
         if unpaired and (unpaired > 1 or not all(piece.level for piece in self.pieces if not piece.unpaired)):
             return False
-        return self.few_faults()
+        return bool(self.pieces) and self.few_faults()
 
     def around(self, source: Source, offset: int) -> tuple[int, int, tuple[int, int] | None]:
         """The lines of the piece that an offset is in, and those of its tier's head; ``source`` may be this text after an edit."""
