@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Mapping
@@ -105,7 +106,7 @@ class Manifest:
     facts: Mapping[str, Any]
 
     def encode(self) -> bytes:
-        """As JSON."""
+        """As JSON, with a hash of its own: a flipped bit in an offset would else be other weights."""
         document = {
             "schema": SCHEMA,
             "run_id": self.run_id,
@@ -118,7 +119,12 @@ class Manifest:
             "tensors": {name: describe(entries) for name, entries in self.tensors.items()},
             **self.facts,
         }
-        return (json.dumps(document, indent=1, sort_keys=True) + "\n").encode("ascii")
+        plain = json.loads(json.dumps(document))  # as a reader will have it: keys are text
+        return (json.dumps({**plain, "sha256": _hash(plain)}, indent=1, sort_keys=True) + "\n").encode("ascii")
+
+
+def _hash(document: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(document, sort_keys=True, separators=(",", ":")).encode("ascii")).hexdigest()
 
 
 def describe(entries: list[tuple[str, Slot]]) -> list[dict[str, Any]]:
@@ -138,13 +144,16 @@ def entries_of(described: list[Mapping[str, Any]]) -> list[tuple[str, Slot]]:
 
 
 def parse(raw: bytes) -> Manifest:
-    """Read a manifest.
+    """Read a manifest. One without a hash of its own, as earlier versions wrote, is taken as it is.
 
     Raises:
-        Damaged: it isn't one.
+        Damaged: it isn't one, or has another hash than it says.
     """
     try:
         document = json.loads(raw)
+        own = document.pop("sha256", None)
+        if own is not None and own != _hash(document):
+            raise Damaged("the manifest has another SHA-256 than it says")
         if document["schema"] != SCHEMA:
             raise Damaged(f"manifest of schema {document['schema']}, not {SCHEMA}")
         return Manifest(
@@ -158,5 +167,5 @@ def parse(raw: bytes) -> Manifest:
             tensors={name: entries_of(entries) for name, entries in document.pop("tensors").items()},
             facts={key: value for key, value in document.items() if key != "schema"},
         )
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise Damaged(f"not a manifest: {error!r}") from error

@@ -263,12 +263,12 @@ class LocalStorage:
         return self.root / f".inflight-{self._claim:06d}"
 
     def _claims(self) -> list[int]:
-        names = [entry.name for entry in os.scandir(self.root)]
-        return [int(name[7:]) for name in names if name.startswith(".claim-") and name[7:].isdigit()]
+        return [number for entry in os.scandir(self.root) if (number := _number(entry.name, ".claim-")) is not None]
 
     def _fence(self, number: int) -> None:
         for entry in list(os.scandir(self.root)):
-            if entry.name.startswith(".inflight-") and int(entry.name[10:]) < number:
+            older = _number(entry.name, ".inflight-")
+            if older is not None and older < number:
                 fenced = self.root / f".fenced-{entry.name[10:]}-{number:06d}"
                 try:
                     os.rename(entry.path, fenced)
@@ -276,7 +276,8 @@ class LocalStorage:
                     continue
                 shutil.rmtree(fenced, ignore_errors=True)
         for entry in list(os.scandir(self.root)):
-            if entry.name.startswith(".claim-") and int(entry.name[7:]) < number:
+            older = _number(entry.name, ".claim-")
+            if older is not None and older < number:
                 Path(entry.path).unlink(missing_ok=True)
             elif entry.name.startswith(".fenced-"):
                 shutil.rmtree(entry.path, ignore_errors=True)
@@ -315,6 +316,12 @@ class _full:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise NoRoom(f"no room left for checkpoints ({os.strerror(error.errno)})") from error
+
+
+def _number(name: str, prefix: str) -> int | None:
+    """The number behind `prefix`, or None where the name is another's: of a synchroniser's conflicting copy, say."""
+    digits = name.removeprefix(prefix)
+    return int(digits) if digits != name and digits.isascii() and digits.isdigit() else None
 
 
 def _write_all(handle: int, chunk: memoryview, digest: Any) -> None:

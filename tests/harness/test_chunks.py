@@ -149,6 +149,7 @@ def test_a_checkpoint_with_one_hash_for_a_long_file_is_still_read(tmp_path: Path
     folder = tmp_path / "there" / "step-000000010"
     manifest = json.loads((folder / "MANIFEST.json").read_text())
     content = (folder / "rank-00000.bin").read_bytes()
+    del manifest["sha256"]  # nor had it one of its own then
     manifest["files"]["rank-00000.bin"] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
     (folder / "MANIFEST.json").write_text(json.dumps(manifest))
     restored = one.restore()
@@ -171,6 +172,7 @@ def test_a_checkpoint_with_one_hash_for_a_long_file_is_still_read(tmp_path: Path
 def test_hashes_that_do_not_cover_the_file_are_damage(described: dict[str, Any]) -> None:
     whole = manifests.Manifest("run", "train", 1, "", 5, 1, {"f": FileFacts(1, ("a",))}, {}, {})
     document = json.loads(whole.encode())
+    del document["sha256"]
     document["files"]["f"] = described
     with pytest.raises(Damaged):
         manifests.parse(json.dumps(document).encode())

@@ -56,14 +56,25 @@ def tear_manifest(folder: Path) -> None:
     path.write_bytes(path.read_bytes()[:-40])
 
 
+def shift(folder: Path) -> None:
+    """A bit of where a tensor lies: all hashes of its file are right."""
+    path = folder / "MANIFEST.json"
+    manifest = json.loads(path.read_text())
+    entries = manifest["tensors"]["rank-00000.bin"]
+    last = max(entries, key=lambda entry: entry["offset"] if entry["bytes"] <= 64 else 0)
+    last["offset"] ^= 4
+    path.write_text(json.dumps(manifest))
+
+
 def other_run(folder: Path) -> None:
     path = folder / "MANIFEST.json"
     manifest = json.loads(path.read_text())
+    del manifest["sha256"]
     path.write_text(json.dumps({**manifest, "run_id": "control-ffffffff"}))
 
 
 @pytest.mark.parametrize(
-    "damage", [truncate, lengthen, flip, empty, lose_state, lose_manifest, tear_manifest, other_run]
+    "damage", [truncate, lengthen, flip, empty, lose_state, lose_manifest, tear_manifest, shift, other_run]
 )
 def test_a_damaged_checkpoint_is_set_aside(bundle: Make, damage: Callable[[Path], None]) -> None:
     one = bundle(params=STEPS)
