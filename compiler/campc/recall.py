@@ -8,6 +8,7 @@ nothing about it changed but perhaps its place, which moves along.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from fractions import Fraction
 from functools import cache
 
 from campc.diagnostic import Diagnostic
@@ -127,25 +128,35 @@ class Recall:
 
 
 def unchanged(old: Any, new: Any) -> bool:
-    """Whether a field holds what it held: the same nodes, in the same order, and values that are equal."""
+    """Whether a field holds what it held: a value that is equal, or the same nodes in the same order."""
+    return _is_as_it_was(old, new) or (not isinstance(old, (dict, list, tuple)) and bool(old == new))
+
+
+def _is_as_it_was(old: Any, new: Any) -> bool:
+    """As :func:`unchanged`, for what may stand in a field by the thousand: other things than words, numbers and places aren't looked into."""
     if old is new:
         return True
     if old.__class__ is not new.__class__:
         return False
     match old:
         case dict():
-            return len(old) == len(new) and list(old) == list(new) and _all_unchanged(old.values(), new.values())
+            return len(old) == len(new) and list(old) == list(new) and _all_as_they_were(old.values(), new.values())
         case list() | tuple():
-            return len(old) == len(new) and _all_unchanged(old, new)
+            return len(old) == len(new) and _all_as_they_were(old, new)
+        case str() | int() | Fraction():
+            return bool(old == new)
         case Span():
             return old.of is new.of and (old.low, old.high) == (new.low, new.high)
         case Source():
             return (old.name, old.file) == (new.name, new.file)
-    return bool(old == new)
+    return False
 
 
-def _all_unchanged(old: Iterable[Any], new: Iterable[Any]) -> bool:
-    return all(a is b or unchanged(a, b) for a, b in zip(old, new, strict=True))
+def _all_as_they_were(old: Iterable[Any], new: Iterable[Any]) -> bool:
+    for before, now in zip(old, new, strict=True):
+        if before is not now and not _is_as_it_was(before, now):
+            return False
+    return True
 
 
 def _stands(diagnostic: Diagnostic) -> bool:
