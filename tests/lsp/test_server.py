@@ -346,3 +346,47 @@ async def test_a_broken_file_still_has_symbols_and_completion(client: LanguageCl
     )
     assert isinstance(result, lsp.CompletionList)
     assert "lot_3d" in [item.label for item in result.items]
+
+
+def typed(client: LanguageClient, uri: str, version: int, at_: lsp.Position, text: str) -> None:
+    edit = lsp.TextDocumentContentChangePartial(range=lsp.Range(at_, at_), text=text)
+    client.text_document_did_change(
+        lsp.DidChangeTextDocumentParams(lsp.VersionedTextDocumentIdentifier(version, uri), [edit])
+    )
+
+
+@pytest.mark.asyncio
+async def test_after_a_burst_of_keystrokes_the_last_counts(client: LanguageClient, tmp_path: Path) -> None:
+    uri = await opened(client, tmp_path, SPEC.replace("decison", "decision"))
+    place = at(SPEC.replace("decison", "decision"), "takes = 10h", len("takes = "))
+    for version, letter in enumerate("99  "):
+        typed(client, uri, version + 2, place, letter)
+    report = await client.text_document_diagnostic_async(lsp.DocumentDiagnosticParams(lsp.TextDocumentIdentifier(uri)))
+    while [d.message for d in client.diagnostics[uri]] != [d.message for d in report.items]:
+        await client.wait_for_notification(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+    assert "C302" in codes(client, uri)
+
+
+@pytest.mark.asyncio
+async def test_completion_right_behind_a_keystroke_knows_the_text(client: LanguageClient, tmp_path: Path) -> None:
+    uri = await opened(client, tmp_path)
+    end = lsp.Position(SPEC.count("\n"), 0)
+    typed(client, uri, 2, end, "checkpoint { every = 2h; ")
+    result = await client.text_document_completion_async(
+        lsp.CompletionParams(lsp.TextDocumentIdentifier(uri), lsp.Position(end.line, 25))
+    )
+    assert isinstance(result, lsp.CompletionList)
+    found = [item.label for item in result.items]
+    assert "to" in found and "every" not in found
+
+
+@pytest.mark.asyncio
+async def test_of_very_many_names_those_are_offered_that_go_on(client: LanguageClient, tmp_path: Path) -> None:
+    runs = "".join(f"run v{i} {{ variant_of = control; change = {{ lr = {i + 9} }} }}\n" for i in range(600))
+    text = SPEC + runs + "run x { variant_of = v57 }\n"
+    uri = await opened(client, tmp_path, text)
+    result = await client.text_document_completion_async(
+        lsp.CompletionParams(lsp.TextDocumentIdentifier(uri), at(text, "= v57 }", len("= v57")))
+    )
+    assert isinstance(result, lsp.CompletionList) and result.is_incomplete
+    assert {"v57", "v570", "v579", "v257"} <= {item.label for item in result.items} and len(result.items) <= 200

@@ -105,7 +105,7 @@ class Documents:
             source = self.open.get(uri)
             memory = None
             if source is not None:
-                memory = self._memories.setdefault(uri, Memory(self._texts))
+                memory = self._memories.get(uri) or Memory(self._texts)
             else:
                 path = path_of(uri)
                 if path is None:
@@ -113,9 +113,12 @@ class Documents:
                 source, unread = self.read(path, str(path))
                 if unread:
                     return None
+            self._memories.pop(uri, None)  # one in which a fault of ours was met is never gone on with
             compiled = compile_source(source, read=self.read, memory=memory)
             if is_catalog(compiled.file):
                 compiled = compile_source(source, read=self.read, catalog=True, memory=memory)
+            if memory is not None:
+                self._memories[uri] = memory
             self._compiled[uri] = compiled
             self._stale.discard(uri)
         return self._compiled[uri]

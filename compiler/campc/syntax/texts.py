@@ -27,6 +27,7 @@ class Texts:
         known = self._known.get(source.name)
         if known is not None and known[0] == source and known[0].file == source.file:
             return known[2]
+        self._known.pop(source.name, None)  # whatever happens, a text half read is never gone on with
         with uncollected():
             pieces = known[1] if known is not None else None
             if known is not None and pieces is not None and (known[0].file != source.file or not pieces.edit(source)):
