@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lsprotocol import types as lsp
 
+from campc.lsp.context import context
 from campc.lsp.convert import Converter
 from campc.lsp.documents import Documents
 from campc.lsp.hints import hints
@@ -18,6 +19,7 @@ from campc.lsp.structure import symbols
 from campc.memory import Memory
 from campc.pipeline import Compiled, compile_source
 from campc.source import Source
+from campc.syntax.complete import place
 from campc.syntax.parse import parse
 from campc.syntax.texts import Texts
 
@@ -204,6 +206,16 @@ def test_a_text_without_items(text: str) -> None:
                 documents.around(uri, offset)
             compiled = documents.compiled(uri)
             assert compiled is not None and compiled.source.text == each
+
+
+@pytest.mark.parametrize("spec", SPECS[::3], ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_lines_around_a_cursor_tell_where_it_is(spec: Path) -> None:
+    source, texts = Source("x", spec.read_text()[:4000]), Texts()
+    texts.parse(source)
+    for offset in {at for at, sign in enumerate(source.text) if sign in "{}=;\n"}:
+        for at in (offset, offset + 1):
+            here, whole = (place(source, at, *lines) for lines in (texts.around(source, at), ()))
+            assert context(source, at, here) == context(source, at, whole), source.position(at)
 
 
 def test_each_keystroke_of_a_block() -> None:

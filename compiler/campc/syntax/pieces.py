@@ -82,7 +82,7 @@ class Pieces:
         first = bisect_right(self.pieces, min(offset, begin), key=_start) - 1
         last = bisect_left(self.pieces, max(offset - grown, end), key=_start)
         piece = self.pieces[first]
-        head = piece.head if not piece.is_tail else None
+        head = piece.head
         stop = self.pieces[last].start + grown if last < len(self.pieces) else len(source.text)
         return piece.start, max(stop, offset), (head.start, head.stop) if head is not None else None
 
