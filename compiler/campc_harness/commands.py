@@ -6,11 +6,9 @@ import argparse
 import os
 import signal
 import sys
-import time
 import traceback
 from collections.abc import Callable
 from datetime import datetime
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
 from campc_harness import keeper
@@ -218,29 +216,12 @@ def pack(arguments: Arguments) -> int:
     return pack_and_copy(bundle, _ledger(bundle), places, None)
 
 
-def record(arguments: Arguments) -> int:
+def record_(arguments: Arguments) -> int:
     """Write down what the harness cannot see."""
+    from campc_harness import recording
+
     bundle = bundle_of(arguments)
-    book = _ledger(bundle)
-    if arguments.what == "expense":
-        amount = {"amount": _amount(arguments.amount), "currency": _currency(arguments.currency)}
-        book.append("expense", name=arguments.name, amount=amount, covers=arguments.covers, estimate=arguments.estimate)
-    elif arguments.what == "window":
-        window = bundle.plan.window(arguments.name)
-        times = {key: _instant(getattr(arguments, key)) for key in ("started", "ended")}
-        actual = times["ended"] - times["started"] if times["started"] and times["ended"] else None
-        book.append(
-            "window",
-            window=window.name,
-            state="recorded",
-            reason=arguments.because,
-            by="person",
-            planned=window.takes.likely_s,
-            actual=actual,
-            **times,
-        )
-    else:
-        book.append("note", reason=arguments.what, text=arguments.text)
+    recording.record(bundle, _ledger(bundle), arguments)
     print("recorded")
     return DONE
 
@@ -270,33 +251,6 @@ def _say(text: str) -> None:
     print(f"{fresh}{datetime.now():%Y-%m-%d %H:%M:%S} {text}", flush=True)
 
 
-def _amount(text: str) -> str:
-    try:
-        value = Decimal(text)
-    except InvalidOperation:
-        raise PlanError(f"an amount is a number such as 3.50, not {text!r}") from None
-    if not value.is_finite() or value < 0:
-        raise PlanError(f"an amount is zero or more, not {text!r}")
-    return str(value)
-
-
-def _currency(text: str) -> str:
-    if len(text) != 3 or not text.isalpha() or not text.isascii():
-        raise PlanError(f"a currency is three letters such as USD, not {text!r}")
-    return text.upper()
-
-
-def _instant(text: str | None) -> float | None:
-    if text is None:
-        return None
-    if text == "now":
-        return time.time()
-    try:
-        return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
-    except ValueError:
-        raise PlanError(f"a time is such as 2026-12-01T09:00+01:00, or now; not {text!r}") from None
-
-
 COMMANDS: dict[str, Callable[[Arguments], int]] = {
     "run": run,
     "preflight": preflight_,
@@ -304,7 +258,7 @@ COMMANDS: dict[str, Callable[[Arguments], int]] = {
     "status": status_,
     "logs": logs,
     "decide": decide,
-    "record": record,
+    "record": record_,
     "skip": skip,
     "stop": stop,
     "pack": pack,

@@ -11,44 +11,37 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from campc_harness import gpu
-from campc_harness.actions import homes, verify_corpus
-from campc_harness.agenda import hours, runs_script
+from campc_harness import destinations, gpu
+from campc_harness.actions import verify_corpus
+from campc_harness.agenda import hours
 from campc_harness.bundle import Bundle
-from campc_harness.copying import CopyError, probe
 from campc_harness.crew import cluster
-from campc_harness.jobs import spans_nodes
+from campc_harness.findings import GIB, Finding, size_text
 from campc_harness.ledger import read
-from campc_harness.mounts import file_system, needs_reading_back, same_disk, survives
 from campc_harness.plan import RunPlan
 from campc_harness.progress import progress_of
 from campc_harness.status import project
-
-_GIB = 1 << 30
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing that was looked at. `level`: `ok`, `warning`, or `error`, which keeps the launcher from starting."""
-
-    level: str
-    what: str
-    do: str = ""
-
-    def line(self) -> str:
-        """One line for people."""
-        mark = {"ok": "ok     ", "warning": "warning", "error": "ERROR  "}[self.level]
-        return f"{mark} {self.what}" + (f"\n        → {self.do}" if self.do else "")
 
 
 def preflight(bundle: Bundle) -> list[Finding]:
     """Look at everything; nothing is left behind."""
     found: list[Finding] = []
-    for look in (_python, _files, _gpus, _secrets, _requirements, _corpora, _places, _room, _memory, _time, _shutdown):
+    for look in (
+        _python,
+        _files,
+        _gpus,
+        _secrets,
+        _requirements,
+        _corpora,
+        destinations.places,
+        destinations.room,
+        _memory,
+        _time,
+        _shutdown,
+    ):
         found += look(bundle)
     return found
 
@@ -111,11 +104,13 @@ def _gpus(bundle: Bundle) -> Iterator[Finding]:
         if package.memory_bytes and item.memory_bytes < 0.9 * package.memory_bytes:
             yield Finding(
                 "error",
-                f"GPU {index} has {_size(item.memory_bytes)}, ordered were {_size(package.memory_bytes)}",
+                f"GPU {index} has {size_text(item.memory_bytes)}, ordered were {size_text(package.memory_bytes)}",
                 "ask the vendor",
             )
-        if item.used_bytes > 2 * _GIB:
-            yield Finding("warning", f"{_size(item.used_bytes)} of GPU {index} are in use already", "end what uses it")
+        if item.used_bytes > 2 * GIB:
+            yield Finding(
+                "warning", f"{size_text(item.used_bytes)} of GPU {index} are in use already", "end what uses it"
+            )
 
 
 def _secrets(bundle: Bundle) -> Iterator[Finding]:
@@ -161,83 +156,6 @@ def _corpora(bundle: Bundle) -> Iterator[Finding]:
             yield Finding("ok", f"corpus {corpus.name} is there" + (" and unchanged" if corpus.sha256 else ""))
 
 
-def _places(bundle: Bundle) -> Iterator[Finding]:
-    places = [run.checkpoint.to for run in bundle.plan.runs if run.checkpoint] + homes(bundle)
-    for place in dict.fromkeys(places):
-        try:
-            probe(bundle.to(place))
-        except CopyError as error:
-            yield Finding("error", str(error), "check address, credentials and rights of `to`")
-        else:
-            yield Finding("ok", f"{place}: written, read back, deleted")
-    for place in dict.fromkeys(
-        run.checkpoint.to for run in bundle.plan.runs if run.checkpoint and run.checkpoint.outside
-    ):
-        yield from _outside(bundle, place)
-    if bundle.lot.package.nodes > 1:
-        yield from _shared(bundle)
-
-
-def _shared(bundle: Bundle) -> Iterator[Finding]:
-    """Whether checkpoints that several machines write together can be in one place."""
-    wide = [window.run for window in bundle.windows if runs_script(bundle.plan, window) and spans_nodes(bundle, window)]
-    runs = [run for run in bundle.plan.runs if run.name in wide]
-    for place in dict.fromkeys(run.checkpoint.to if run.checkpoint else "checkpoints" for run in runs):
-        folder = bundle.to(place)
-        if survives(folder) and ("://" in folder or needs_reading_back(file_system(folder))):
-            continue
-        yield Finding(
-            "warning",
-            f"the ranks of several machines keep their checkpoints at {place}, which seems to be on this machine alone",
-            "let `to` be a folder on a disk that all machines of the lot share, or a URL",
-        )
-
-
-def _outside(bundle: Bundle, place: str) -> Iterator[Finding]:
-    """Whether checkpoints that are to outlive the machine do."""
-    folder = bundle.to(place)
-    if not survives(folder):
-        yield Finding(
-            "error",
-            f"{place} is to outlive the machine, and lies in its memory: no checkpoint there counts as a recovery point",
-            "mount the volume or network disk that it is to be on, or give another `to`",
-        )
-    elif ("://" not in folder or folder.startswith("file://")) and same_disk(folder.removeprefix("file://"), "/"):
-        yield Finding(
-            "warning",
-            f"{place} is to outlive the machine, and is on the disk of its own system",
-            "see that the volume is mounted there, unless that disk itself is kept",
-        )
-
-
-def _room(bundle: Bundle) -> Iterator[Finding]:
-    needed: dict[str, int] = {}
-    for window in bundle.windows:
-        run = bundle.plan.run(window.run) if window.run else None
-        if run is None or run.checkpoint is None or not run.checkpoint.size_bytes or "://" in run.checkpoint.to:
-            continue
-        kept = run.checkpoint.keep + (1 if run.checkpoint.keep_best else 0) + 1
-        needed[run.checkpoint.to] = needed.get(run.checkpoint.to, 0) + kept * run.checkpoint.size_bytes * max(
-            1, len(window.run_ids)
-        )
-    for place, total in needed.items():
-        folder = Path(bundle.to(place))
-        while not folder.exists():
-            folder = folder.parent
-        free = shutil.disk_usage(folder).free
-        if free < total:
-            yield Finding(
-                "error",
-                f"{place} has {_size(free)} free, checkpoints need {_size(total)}",
-                "free room, or lower `keep`",
-            )
-        else:
-            yield Finding("ok", f"{place} has {_size(free)} free, checkpoints need {_size(total)}")
-    free = shutil.disk_usage(bundle.root).free
-    if free < _GIB:
-        yield Finding("warning", f"only {_size(free)} are free where the bundle lies", "free room")
-
-
 def _memory(bundle: Bundle) -> Iterator[Finding]:
     sizes = [
         (run.checkpoint.size_bytes, run) for run in bundle.plan.runs if run.checkpoint and run.checkpoint.size_bytes
@@ -249,11 +167,11 @@ def _memory(bundle: Bundle) -> Iterator[Finding]:
     if free is not None and free < largest[0]:
         yield Finding(
             "warning",
-            f"{_size(free)} of host memory are free, a checkpoint of {largest[1].name} stages {_size(largest[0])}",
+            f"{size_text(free)} of host memory are free, a checkpoint of {largest[1].name} stages {size_text(largest[0])}",
             "it is written in pieces then, and training waits until it is written",
         )
     elif free is not None:
-        yield Finding("ok", f"{_size(free)} of host memory are free for staging")
+        yield Finding("ok", f"{size_text(free)} of host memory are free for staging")
 
 
 def host_memory() -> int | None:
@@ -315,7 +233,3 @@ def _shutdown(bundle: Bundle) -> Iterator[Finding]:
 
 def _plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]|nvidia|geforce", "", name.lower())
-
-
-def _size(count: float) -> str:
-    return f"{count / _GIB:.1f} GiB" if count >= _GIB else f"{count / (1 << 20):.1f} MiB"

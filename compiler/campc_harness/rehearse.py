@@ -14,33 +14,13 @@ from typing import Any
 from campc_harness import clock, jobs, longest
 from campc_harness.bundle import Bundle, read_json, setting, write_json
 from campc_harness.ledger import Ledger, read
+from campc_harness.observed import Observed, size_literal
 from campc_harness.plan import RunPlan, Window
 from campc_harness.supervisor import Attempt
 from campc_harness.verdicts import Ending
 
 _PATIENCE_S = 1800.0
 RECORD = "rehearsal.json"
-
-
-@dataclass
-class Observed:
-    """What a rehearsal measured of a run: seconds and bytes, None where it was not seen."""
-
-    size_bytes: int | None = None
-    write_s: float | None = None
-    restore_s: float | None = None
-    start_s: float | None = None
-    step_s: float | None = None
-
-    def spec(self) -> str:
-        """In the form that a spec's checkpoint block takes."""
-        parts = []
-        if self.size_bytes is not None:
-            parts.append(f"size = {size_literal(self.size_bytes)}")
-        for name, value in (("write", self.write_s), ("restore", self.restore_s)):
-            if value is not None:
-                parts.append(f"{name} = {seconds_literal(value)}")
-        return "; ".join(parts)
 
 
 @dataclass
@@ -95,22 +75,6 @@ def passed_before(bundle: Bundle) -> str | None:
     if tree.get("plan_hash") == bundle.plan.plan_hash and tree.get("passed") is True:
         return str(tree.get("machine"))
     return None
-
-
-def size_literal(count: int) -> str:
-    """Bytes as a size literal of a spec, rounded up."""
-    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
-        if count >= 10 * unit:
-            return f"{-(-count // unit)}{name}"
-    return f"{-(-count // 1024)}KiB"
-
-
-def seconds_literal(seconds: float) -> str:
-    """Seconds as a duration literal of a spec, rounded up."""
-    if seconds >= 10:
-        return f"{int(seconds) + (seconds > int(seconds))}s"
-    hundredths = max(1, int(seconds * 100) + (seconds * 100 > int(seconds * 100)))
-    return f"{hundredths / 100:g}s"
 
 
 def _runs(bundle: Bundle) -> list[RunPlan]:
