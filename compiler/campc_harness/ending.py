@@ -96,7 +96,7 @@ def leave_block(session: Session, error: BaseException | None) -> None:
     """
     try:
         if isinstance(error, Leave):
-            session.flush_staged()
+            session.staging.flush()
             session.settle_writer()
             record(session, error)
         elif error is not None:

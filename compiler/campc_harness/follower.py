@@ -16,11 +16,12 @@ from campc_harness import agenda, jobs, processes
 from campc_harness.bundle import CREW_FILE, OWNER, Bundle
 from campc_harness.crew import Line, Message, cluster
 from campc_harness.exits import INTERRUPTED
+from campc_harness.job import Job
 from campc_harness.latch import latched
 from campc_harness.ledger import Ledger
 from campc_harness.plan import PlanError
 from campc_harness.reports import Recorder
-from campc_harness.supervisor import Attempt, Job, Report
+from campc_harness.supervisor import Attempt, Report
 from campc_harness.torchrun import attempt_of
 from campc_harness.verdicts import Ending
 

@@ -137,9 +137,9 @@ class _Bridge(transformers.TrainerCallback):  # type: ignore[misc,unused-ignore]
         # Written before, for the case that a signal cuts the evaluation short; the next attempt then begins with it.
         trainer._save_checkpoint(trainer.model_wrapped, None)
         self._frame.owes_evaluation = True
-        session.unstage()
-        if session.stages:
-            session.keep_staged(session.snapshot())
+        session.staging.drop()
+        if session.staging.possible:
+            session.staging.keep(session.snapshot())
         self._frame.owes_evaluation = False
         session.enter(EVALUATE)
         try:

@@ -11,8 +11,8 @@ from pathlib import Path
 from campc_harness.agenda import runs_script
 from campc_harness.bundle import Bundle, python, setting
 from campc_harness.crew import cluster
+from campc_harness.job import Job
 from campc_harness.plan import Identity, RunPlan, Window
-from campc_harness.supervisor import Job
 
 _FLUSH_S = 120.0
 

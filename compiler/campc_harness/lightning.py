@@ -158,22 +158,22 @@ class _Bridge(Callback):  # type: ignore[misc,unused-ignore]
         self._frame.open = False
         session, step = self._session, trainer.global_step
         validates = self._validates(trainer, batch_idx, 1) and not session.rehearsal.active
-        held = session.hold() if validates else None
+        held = session.staging.take() if validates else None
         asked, save = self._frame.end_step(step)
         if step >= self._frame.total or session.finished is not None:
             trainer.should_stop = True
             save = session.rehearsal.saves
         if validates:
             # The step isn't over before its validation is: what is staged is the state before it, which stays.
-            session.staged = held
+            session.staging.held = held
             self._frame.save_asked = save
         elif save:
             self._save(asked)
         elif self._validates(trainer, batch_idx + 1, trainer.accumulate_grad_batches):
             # A validation comes within the next step. Cut short, that step is begun again from here.
             self._write()
-            if session.stages:
-                session.keep_staged(session.snapshot())
+            if session.staging.possible:
+                session.staging.keep(session.snapshot())
         if asked:
             session.leave()
 
@@ -200,7 +200,7 @@ class _Bridge(Callback):  # type: ignore[misc,unused-ignore]
         if trainer.sanity_checking:
             return
         if self._session.phase == EVALUATE:
-            self._session.unstage()
+            self._session.staging.drop()
             self._session.enter(TRAIN)
         numbers = {name: value for name, value in trainer.callback_metrics.items() if value.numel() == 1}
         if numbers:

@@ -333,7 +333,7 @@ class Run:
         if session.phase == AFTER or session.loop is None:
             yield
             return
-        session.stage_for_evaluation()
+        session.staging.for_evaluation()
         before = rng.capture()
         session.enter(EVALUATE)
         if session.latch.set:

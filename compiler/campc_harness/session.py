@@ -19,6 +19,7 @@ from campc_harness.rehearsal import Rehearsal
 from campc_harness.reporting import Reporter
 from campc_harness.rules import ELSEWHERE, Fired, Rules
 from campc_harness.signals import Latch
+from campc_harness.staging import Staging
 from campc_harness.storage import open_storage
 
 if TYPE_CHECKING:
@@ -55,17 +56,15 @@ class Session:
         self.finished: str | None = None
         self.entered = False
         self.save_asked = False
-        self.staged: state.Snapshot | None = None
         self.stop_at_boundary: Fired | None = None
         self.evaluations = Evaluations()
+        self.staging = Staging(self)
         self.phase = SETUP
         self.best: float | None = None
         self.best_here: float | None = None
         self.saved_step: int | None = None
         self._saved_at = time.monotonic()
         self._said_pieces = False
-        # Of several ranks, all have a staging buffer or none has: agreed after the first step, when sizes are known.
-        self.stages = context.world == 1
         self._first_step_at: float | None = None
         self._steps_here = 0
 
@@ -84,7 +83,7 @@ class Session:
         if self.phase in AT_ONCE or (self.phase == EVALUATE and self.context.world == 1):
             self.leave()
         if self.phase == EVALUATE:
-            self.flush_staged()
+            self.staging.flush()
 
     def leave(self) -> None:
         """Raise what ends the attempt, since it was asked to."""
@@ -96,35 +95,6 @@ class Session:
         if not self.entered:
             ending.record(self, error)
         raise error
-
-    def flush_staged(self) -> None:
-        """Hand the state that `evaluation` staged to the writer."""
-        snapshot, self.staged = self.staged, None
-        if snapshot is not None:
-            self.saved_step = snapshot.step
-            self.checkpoints.submit(snapshot)
-
-    def stage_for_evaluation(self) -> None:
-        """See to it that a signal inside an evaluation has a state to flush, where none is staged or saved yet."""
-        assert self.loop is not None
-        self.evaluations.begun()
-        if self.stages and self.staged is None and self.saved_step != self.loop.step:
-            self.keep_staged(self.snapshot(after_body=True))
-
-    def keep_staged(self, snapshot: state.Snapshot) -> None:
-        """Keep a snapshot for a signal to flush. Without a buffer it can't wait: an interruption goes back further then."""
-        self.staged = None if snapshot.buffer is None else snapshot
-
-    def hold(self) -> state.Snapshot | None:
-        """Take what is staged out of the next boundary's way."""
-        held, self.staged = self.staged, None
-        return held
-
-    def unstage(self) -> None:
-        """Let go of a staged state that was not flushed."""
-        if self.staged is not None and self.staged.buffer is not None:
-            self.checkpoints.buffers.give(self.staged.buffer)
-        self.staged = None
 
     # The loop
 
@@ -192,14 +162,19 @@ class Session:
             self.leave()
         if save:
             self.save(step)
-        elif self.stages and self.evaluations.due(step + 1) and not self.rehearsal.active and self.saved_step != step:
+        elif (
+            self.staging.possible
+            and self.evaluations.due(step + 1)
+            and not self.rehearsal.active
+            and self.saved_step != step
+        ):
             # The next step evaluates. Cut short, it is begun again from here, so that all that the evaluation does,
             # to a schedule or to counters, is done once and in its place.
             snapshot = self.snapshot()
             if snapshot.buffer is None:
                 self._submit(snapshot)
             else:
-                self.keep_staged(snapshot)
+                self.staging.keep(snapshot)
 
     def judge(self, loop: Loop) -> tuple[bool, bool]:
         """What all ranks agree on after a step: whether the attempt was asked to end, and whether a save is due.
@@ -213,24 +188,17 @@ class Session:
             self._first_step_at = time.monotonic()
         self.reporter.step = step
         self.reporter.progress += 1
-        self.unstage()
+        self.staging.drop()
         self.evaluations.step_ended()
         self._writer_failure(self.checkpoints.raise_failure)
         fired = self.metrics.timed(step) or self.stop_at_boundary
         self.rehearsal.step(self, loop)
         if self._steps_here == 1 and self.context.world > 1:
-            self._agree_on_staging(loop)
+            self.staging.agree(loop)
         asked, save, stop = self._agree(loop, self.latch.set, self._save_due(step, loop), fired is not None)
         if stop:
             raise as_stop(fired or ELSEWHERE, step)
         return asked, save
-
-    def _agree_on_staging(self, loop: Loop) -> None:
-        buffers = self.checkpoints.buffers
-        short = loop.lockstep and self.ranks.any(not buffers.reserve(self.tracked.staged_bytes()))
-        if short:
-            buffers.renounce()
-        self.stages = not short
 
     def _agree(self, loop: Loop, asked: bool, save: bool, stop: bool) -> list[bool]:
         if self.context.world == 1 or not loop.lockstep:

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from campc_harness import agenda, jobs
-from campc_harness.abroad import PEERS_S, Abroad
+from campc_harness.abroad import Abroad, Others
 from campc_harness.bundle import Bundle, setting
 from campc_harness.crew import Crew
 from campc_harness.exits import DEADLINE, MISCONFIGURED
+from campc_harness.job import Job
 from campc_harness.ledger import Ledger
+from campc_harness.outputs import free_name, settle
 from campc_harness.plan import Identity, Window
 from campc_harness.progress import Progress, RunState
 from campc_harness.redact import Redactor
 from campc_harness.reports import Recorder
-from campc_harness.supervisor import Attempt, Job
+from campc_harness.supervisor import Attempt
 from campc_harness.torchrun import attempt_of
 from campc_harness.verdicts import Ending
 
@@ -29,7 +29,6 @@ TRIES = 3
 _LOST = 9
 _OVERDUE = "the lot's time is over but for bringing results home"
 _LONGEST_PAUSE_S = 300.0
-_OTHERS_S = 120.0
 
 
 @dataclass(frozen=True)
@@ -70,12 +69,11 @@ class Task:
         self.identity: Identity | None = None
         self._host = host
         self._script = agenda.runs_script(host.bundle.plan, window)
-        self._shares = jobs.shares(host.bundle, window)
-        self._crew = host.crew if set(self._shares) != {0} else None
+        shares = jobs.shares(host.bundle, window)
+        self._ranks = sum(shares.values())
+        self._others = Others(host.crew, window.name, shares) if host.crew is not None and set(shares) != {0} else None
         self._attempt: Attempt | Abroad | None = None
         self._resume_at = 0.0
-        self._ending: Ending | None = None
-        self._others_at: float | None = None
         self._leaving: str | None = None
         self._rule: tuple[str, str] | None = None
         self._late = False
@@ -134,11 +132,12 @@ class Task:
             if time.monotonic() < self._resume_at:
                 return False
             return self._next()
-        ending = self._attempt.poll() if self._ending is None else self._ending
-        if self._crew is not None and isinstance(self._attempt, Attempt):
-            ending = self._with_the_others(self._crew, self._attempt, ending)
+        if self._others is not None and isinstance(self._attempt, Attempt):
+            ending = self._others.poll(self._attempt)
+        else:
+            ending = self._attempt.poll()
         if ending is not None:
-            self._attempt = self._ending = None
+            self._attempt = None
             self._ended(ending)
         return self.outcome is not None
 
@@ -152,42 +151,15 @@ class Task:
         values = "  ".join(f"{name} {value:.4g}" for name, value in list(recorder.values.items())[:4])
         return f"{recorder.run_id} {recorder.phase} {recorder.step}{of}  {values}".rstrip()
 
-    def _with_the_others(self, crew: Crew, attempt: Attempt, ending: Ending | None) -> Ending | None:
-        """How an attempt ended here and on other nodes; None as long as some of it runs."""
-        who = self.window.name, attempt.job.attempt
-        verdict = crew.verdict(*who)
-        now = time.monotonic()
-        if ending is None:
-            if verdict is not None and verdict.outcome != "done":
-                # The ranks here may be leaving by themselves: a stop is agreed across all of them.
-                self._others_at = self._others_at or now
-                if now - self._others_at > PEERS_S:
-                    attempt.signal(signal.SIGTERM)
-            return None
-        if ending.outcome == "done" and (verdict is None or verdict.outcome != "done"):
-            self._others_at = self._others_at or now
-            if verdict is None and now - self._others_at < _OTHERS_S:
-                self._ending = ending
-                return None
-            ending = Ending("crash", 1, verdict.reason if verdict else "other nodes did not end")
-        elif ending.outcome == "crash" and verdict is not None and verdict.outcome == "crash":
-            ending = replace(ending, reason=f"{ending.reason}; {verdict.reason}")
-        self._others_at = None
-        crew.end(*who)
-        return ending
-
     def _next(self) -> bool:
         """Start the next attempt, of the first identifier that isn't over."""
         host, window = self._host, self.window
-        if self._crew is not None:
-            if self._crew.missing(self._shares):
+        if self._others is not None:
+            if self._others.missing():
                 return False
-            first = min(self._shares)
-            if first and not self._crew.shares_disk(first):
-                text = f"it has GPUs of node {first} alone, from whose own disk nothing would come home"
-                return self._end(
-                    "misconfigured", f"{text}: put the bundle on a disk that all nodes share, or use GPUs of node 0"
-                )
+            refusal = self._others.refusal()
+            if refusal:
+                return self._end("misconfigured", refusal)
         if not self._script:
             return self._next_command()
         run = host.bundle.plan.run(window.run or "")
@@ -205,13 +177,13 @@ class Task:
             outputs = host.bundle.outputs(identity.id, window).with_name("outputs.partial")
             anew = run.recover == "rerun"
             if anew and outputs.exists():
-                outputs.rename(_free_name(outputs.with_name("outputs.lost")))
+                outputs.rename(free_name(outputs.with_name("outputs.lost")))
             skip = state.passed_over(anew)
             deadline = host.deadline(window)
-            master = self._elsewhere(identity.id, number, deadline=deadline, skip=skip)
-            config = {"config_sha256": identity.config_sha256, "ranks": sum(self._shares.values())}
-            if 0 not in self._shares:
-                self._abroad(identity.id, number, **config)
+            config = {"config_sha256": identity.config_sha256, "ranks": self._ranks}
+            master = self._others.begin(identity.id, number, deadline=deadline, skip=skip) if self._others else None
+            if self._others is not None and not self._others.here:
+                self._abroad(self._others, identity.id, number, **config)
                 return self.outcome is not None
             job = jobs.run_job(
                 host.bundle,
@@ -228,24 +200,10 @@ class Task:
             return self.outcome is not None
         return self._finish_run()
 
-    def _elsewhere(self, run_id: str | None, number: int, **facts: object) -> tuple[str, int] | None:
-        """Have other nodes start their share of an attempt; where its first rank is to be found by the others, if any are."""
-        crew = self._crew
-        if crew is None:
-            return None
-        address = crew.address(min(self._shares))
-        several = len(self._shares) > 1
-        port = crew.begin(
-            self.window.name, number, self._shares, run_id=run_id, address=address if several else None, **facts
-        )
-        return address, port
-
-    def _abroad(self, run_id: str | None, number: int, **more: object) -> None:
+    def _abroad(self, others: Others, run_id: str | None, number: int, **more: object) -> None:
         """Record the start of an attempt that other nodes run alone."""
-        assert self._crew is not None
-        self._record_start(run_id, number, node=min(self._shares), **more)
-        assert self.recorder is not None
-        self._attempt = Abroad(self._crew, self.window.name, number, self.recorder.take)
+        recorder = self._record_start(run_id, number, node=others.first, **more)
+        self._attempt = others.attempt(number, recorder.take)
 
     def _next_command(self) -> bool:
         host, window = self._host, self.window
@@ -253,11 +211,11 @@ class Task:
         for run_id in ids:
             if host.progress().run(run_id, window.name).outcome not in ("done", "stop"):
                 number = host.number(window, None)
-                if 0 in self._shares:
+                if self._others is None:
                     self._start(jobs.command_job(host.bundle, window, run_id, number), command=True)
                 else:
-                    self._elsewhere(run_id, number)
-                    self._abroad(run_id, number, command=True)
+                    self._others.begin(run_id, number)
+                    self._abroad(self._others, run_id, number, command=True)
                 return self.outcome is not None
         return self._end("done", None)
 
@@ -269,8 +227,8 @@ class Task:
                 Path(job.env["CAMPC_OUTPUTS"]).mkdir(parents=True, exist_ok=True)
             self._attempt = attempt_of(job)(job, recorder.take, host.redactor)
         except OSError as error:
-            if self._crew is not None:
-                self._crew.end(job.window, job.attempt)
+            if self._others is not None:
+                self._others.end(job.attempt)
             self._ended(Ending("crash", 127, f"it can't be started: {error.strerror}"))
 
     def _record_start(self, run_id: str | None, number: int, **more: object) -> Recorder:
@@ -404,27 +362,3 @@ class Task:
     def _command_id(self) -> str | None:
         job = self.recorder
         return job.run_id if job else None
-
-
-def settle(partial: Path, final: Path) -> None:
-    """Make the outputs of a run that ended well durable, and give them their final name."""
-    if not partial.exists():
-        return
-    for folder, _, files in os.walk(partial):
-        for name in [*files, "."]:
-            with contextlib.suppress(OSError):
-                handle = os.open(os.path.join(folder, name), os.O_RDONLY)
-                try:
-                    os.fsync(handle)
-                finally:
-                    os.close(handle)
-    if final.exists():
-        final.rename(_free_name(final.with_name("outputs.old")))
-    partial.rename(final)
-
-
-def _free_name(path: Path) -> Path:
-    number = 1
-    while path.with_name(f"{path.name}-{number}").exists():
-        number += 1
-    return path.with_name(f"{path.name}-{number}")

@@ -14,7 +14,8 @@ from collections.abc import Sequence
 
 from campc_harness import processes
 from campc_harness.exits import DONE, read_exit
-from campc_harness.supervisor import Attempt, Job, Rank, Report
+from campc_harness.job import Job
+from campc_harness.supervisor import Attempt, Rank, Report
 
 LIFE = "life.fifo"
 

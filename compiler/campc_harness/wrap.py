@@ -21,9 +21,10 @@ from typing import Any
 
 from campc_harness import clock, exits, processes
 from campc_harness.bundle import setting
+from campc_harness.job import Job
 from campc_harness.ledger import Ledger
 from campc_harness.redact import Redactor
-from campc_harness.supervisor import Attempt, Job
+from campc_harness.supervisor import Attempt
 from campc_harness.verdicts import Ending
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)

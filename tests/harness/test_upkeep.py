@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 from campc_harness import keeper
+from campc_harness.job import Job
 from campc_harness.ledger import Ledger, read
 from campc_harness.redact import Redactor
 from campc_harness.reports import Recorder
-from campc_harness.supervisor import Attempt, Job
+from campc_harness.supervisor import Attempt
 from tests.harness.bundles import ROOT, Bundle, campaign, executes, run, window
 
 
