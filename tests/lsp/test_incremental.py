@@ -122,6 +122,14 @@ TIER = """tier essential {
   window b { kind = train; on = box; takes = 4h; run = variant; after = a }
 }
 """
+UNINDENTED = """tier useful {
+window c {
+kind = train; on = box
+takes = 1h; run = variant
+}
+}
+"""
+"""Where brackets don't pair, lines that aren't indented are read in another way."""
 
 
 @pytest.mark.parametrize(
@@ -166,10 +174,16 @@ TIER = """tier essential {
         ("run variant", "campaign:\n  a: 1\n  b: 2\nrun variant"),
         ("run variant", "metrics =\n  - a\n  - b\nrun variant"),
         ("run variant", "run rank-16 {\n}\nrun variant"),
+        ("run variant", "runs:\n  x = 5\n  y = 6\nrun variant"),
+        ("run control {", 'run control { checkpoint { every = 2x; to = "s3://a/b" };'),
+        ("  window a", "  window z { kind = train; on = box; takes = 1h; run = control }\n  window a"),
+        ("  window a", "  window a { kind = train }\n  window a"),
+        ("  window a", "  + 1\n  window a"),
     ],
 )
-def test_an_edit_and_back(old: str, new: str) -> None:
-    text = HEAD + TIER
+@pytest.mark.parametrize("before", ["", UNINDENTED], ids=["indented", "unindented"])
+def test_an_edit_and_back(old: str, new: str, before: str) -> None:
+    text = HEAD + before + TIER
     assert old in text
     edited = text.replace(old, new, 1)
     longer = edited.replace("campaign c {", "campaign c {\n ", 1)
