@@ -52,14 +52,28 @@ def complete(compiled: Compiled, context: Context) -> lsp.CompletionList:
             found = list(_values(compiled, context, attribute)) if attribute is not None else []
         case _:
             found = []
-    many = len(found) > MOST
-    if many:
-        typed = _WORD.search(context.typed)
-        wanted = typed[0].lower() if typed is not None else ""
+    spec = compiled.plan.spec
+    many = len(found) > MOST or (context.part == "value" and max(len(spec.windows), len(spec.runs)) > MOST)
+    if len(found) > MOST:
+        wanted = _word(context.typed)
         found = [item for item in found if _goes_on(item.label.lower(), wanted)][:MOST]
     for place, item in enumerate(found):
         item.sort_text = f"{place:04d}"
     return lsp.CompletionList(many, found)
+
+
+def _word(typed: str) -> str:
+    found = _WORD.search(typed)
+    return found[0].lower() if found is not None else ""
+
+
+def _some(names: Iterable[str], typed: str) -> list[str]:
+    """Names to offer: all of them, or of very many those that go on with what was typed."""
+    found = list(names)
+    if len(found) > MOST:
+        wanted = _word(typed)
+        found = [name for name in found if _goes_on(name.lower(), wanted)]
+    return found[:MOST]
 
 
 def _goes_on(label: str, typed: str) -> bool:
@@ -121,9 +135,9 @@ def _values(compiled: Compiled, context: Context, attribute: AttributeInfo) -> I
             if kinds[0] == "tier":
                 for tier in TIERS:
                     yield _item(tier, K.EnumMember, "tier")
-            yield from _references(spec, kinds[-1], context.name)
+            yield from _references(spec, kinds[-1], context.name, context.typed)
         case t.Gpus():
-            yield from _references(spec, "lot", None)
+            yield from _references(spec, "lot", None, context.typed)
         case t.CurrencyType():
             used = sorted(_currencies(spec))
             for code in [*used, *(c for c in ("USD", "EUR", "GBP", "JPY", "CHF") if c not in used), *sorted(DECIMALS)]:
@@ -164,11 +178,11 @@ def _units(type_: t.Type, number: str) -> Iterator[lsp.CompletionItem]:
                 yield _item(f"{number}{unit}", K.Unit, type_.words, f"{number}{unit}")
 
 
-def _references(spec: Spec, kind: str, but: str | None) -> Iterator[lsp.CompletionItem]:
+def _references(spec: Spec, kind: str, but: str | None, typed: str) -> Iterator[lsp.CompletionItem]:
     groups: dict[str, Iterable[str]] = {
         "package": spec.packages, "lot": spec.lots, "run": spec.own_runs, "window": spec.windows, "corpus": spec.corpora, "deliverable": spec.deliverables,
     }  # fmt: skip
-    for name in groups.get(kind, ()):
+    for name in _some(groups.get(kind, ()), typed):
         if name == but and kind != "run":
             continue
         detail = package_line(spec.packages[name]) if kind == "package" else kind
@@ -210,7 +224,7 @@ def _condition(spec: Spec, scope: str, context: Context) -> Iterator[lsp.Complet
             for metric in _metrics(spec, run):
                 yield _item(f"{run}.{metric}", K.Variable, f"metric of {run}")
             return
-        for name in spec.runs:
+        for name in _some(spec.runs, typed):
             yield _item(name, K.Reference, "run", f"{name}.")
         return
     builtins = BUILTINS_RUN if scope == "run" else BUILTINS_FILE

@@ -78,7 +78,9 @@ class Pieces:
 
     def around(self, source: Source, offset: int) -> tuple[int, int, tuple[int, int] | None]:
         """The lines of the piece that an offset is in, and those of its tier's head; ``source`` may be this text after an edit."""
-        begin, end, grown = _difference(self.source.text, source.text)
+        begin, end, grown = offset, offset, 0
+        if source.text != self.source.text:
+            begin, end, grown = _difference(self.source.text, source.text)
         first = bisect_right(self.pieces, min(offset, begin), key=_start) - 1
         last = bisect_left(self.pieces, max(offset - grown, end), key=_start)
         piece = self.pieces[first]
