@@ -12,10 +12,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from campc_harness import agenda, clock, processes
+from campc_harness import clock, processes
 from campc_harness.bundle import CREW_FILE, LIVE_FILE, OWNER, STOP_FILE, Bundle, read_json, write_json
 from campc_harness.courier import Courier
 from campc_harness.crew import Crew, cluster
+from campc_harness.dispatch import Dispatcher
 from campc_harness.exits import DEADLINE, DONE, INTERRUPTED, MISCONFIGURED, STOPPED
 from campc_harness.gatekeeper import Gatekeeper
 from campc_harness.horizon import Horizon
@@ -69,19 +70,21 @@ class Launcher:
         self._live_at = 0.0
         self._looked = (0, 0.0)
         self._told_at = time.monotonic()
-        self._said: set[str] = set()
         self.horizon = Horizon(bundle, lambda: self.progress)
         self._gatekeeper = Gatekeeper(bundle, self.ledger, lambda: self.progress, self._say)
         several = cluster().nodes > 1
         self.crew = Crew(cluster(), self.plan.plan_hash, bundle.state / CREW_FILE) if several else None
         self._wake = -1
         self._watcher = Watcher(self)
+        self._dispatcher = Dispatcher(
+            bundle, self.ledger, self.tasks, self.horizon, self.courier, lambda: self.progress, self._say
+        )
         self._host = Host(
             bundle,
             self.ledger,
             self.redactor,
             lambda: self.progress,
-            self._deadline,
+            self._dispatcher.deadline,
             self._number,
             self._watcher.energy,
             self.crew,
@@ -159,19 +162,20 @@ class Launcher:
             self._say(f"{task.window.name}: {task.outcome}" + (f" ({task.reason})" if task.reason else ""))
             if task.outcome == "interrupted" and self.progress.window(task.window.name).state != "skipped":
                 self.interrupted = self.interrupted or task.reason or "interrupted"
-            elif task.window.run and any(not window.brings_home for window in self._pending()):
+            elif task.window.run and any(not window.brings_home for window in self._dispatcher.pending()):
                 self.courier.send()
         self._watcher.tick()
-        self._overdue()
+        if not self.interrupted:
+            self._dispatcher.overdue()
         self._mirror()
         if not self.interrupted and self._due():
-            self._gatekeeper.look(self._over())
-            self._give_up()
-            self._start()
+            self._gatekeeper.look(self._dispatcher.over())
+            self._dispatcher.give_up()
+            self._dispatcher.start(self._host)
         self._live()
         if self.tasks:
             return False
-        return bool(self.interrupted) or not self._pending()
+        return bool(self.interrupted) or not self._dispatcher.pending()
 
     def _due(self) -> bool:
         """Whether to look at the agenda again: something was recorded, or a while has passed."""
@@ -181,92 +185,6 @@ class Launcher:
             return False
         self._looked = (seq, now)
         return True
-
-    def _over(self) -> frozenset[str]:
-        """Windows of this lot that are over; a last one counts again once something ran after it."""
-        progress = self.progress
-        own = self.bundle.windows
-        latest = max((progress.window(w.name).ended or 0.0 for w in own if not w.last and not w.brings_home), default=0)
-        return frozenset(
-            window.name
-            for window in own
-            if (state := progress.window(window.name)).over
-            and not (window.last and state.state != "skipped" and (state.ended or 0.0) < latest)
-        )
-
-    def _pending(self) -> list[Window]:
-        over, running = self._over(), self._running()
-        return [window for window in self.bundle.windows if window.name not in over | running]
-
-    def _running(self) -> frozenset[str]:
-        return frozenset(task.window.name for task in self.tasks)
-
-    def _give_up(self) -> None:
-        own = {window.name for window in self.bundle.windows}
-        running = self._running()
-        for name, skip in agenda.given_up(self.plan, self.progress).items():
-            if name not in own:
-                continue
-            if name in running:
-                if skip.by == "skip":
-                    continue
-            else:
-                self._skip(name, skip)
-        for task in self.tasks:
-            state = self.progress.window(task.window.name)
-            if state.state == "skipped" and state.by == "person" and task.window.name not in self._said:
-                self._said.add(task.window.name)
-                task.leave(signal.SIGTERM, "skipped")
-
-    def _skip(self, name: str, skip: agenda.Skip) -> None:
-        self.ledger.append("window", window=name, state="skipped", reason=skip.reason, by=skip.by)
-        self._say(f"{name}: not run ({skip.reason})")
-
-    def _start(self) -> None:
-        """Start what may start now. What doesn't fit with all the rest waits for the rest; what can't fit is given up."""
-        pending = self._pending()
-        left = self.horizon.left()
-        unfit = self.horizon.unfit(pending, [task.window for task in self.tasks], left)
-        home = sum(self.horizon.needs(window) for window in pending if window.brings_home)
-        for window in pending:
-            if window.name in unfit and left is not None and self.horizon.needs(window) + home > left:
-                self._skip(window.name, agenda.Skip("time", unfit[window.name]))
-        over, running = self._over(), self._running()
-        ready = agenda.ready(self.plan, self.progress, self.bundle.lot.name, running, over, frozenset(unfit))
-        if not ready and not running:
-            self._unblock(unfit)
-        for window in ready:
-            if agenda.by_hand(self.plan, window):
-                self.ledger.append("window", window=window.name, state="recorded", reason="by hand", by="launcher")
-                self._say(f"{window.name}: has no command, taken as done by hand")
-            else:
-                self._say(f"{window.name}: starts")
-                if window.brings_home:
-                    self.courier.recall()
-                self.tasks.append(Task(self._host, window))
-
-    def _unblock(self, unfit: dict[str, str]) -> None:
-        """Nothing runs and nothing can start: unless a gate waits, give up what is in the way, lest the machine idle."""
-        pending = self._pending()
-        if any(agenda.undecided(self.plan, self.progress, window) for window in pending):
-            return
-        for window in pending:
-            if window.name in unfit or not window.brings_home:
-                reason = unfit.get(window.name, "what it waits for will not come")
-                self._skip(window.name, agenda.Skip("time" if window.name in unfit else "failure", reason))
-
-    def _deadline(self, window: Window) -> float | None:
-        return self.horizon.deadline(window, self._pending())
-
-    def _overdue(self) -> None:
-        """End what still runs when the time that bringing results home takes has begun, by whichever clock is earlier."""
-        left = self.horizon.left()
-        if left is None or self.interrupted:
-            return
-        home = sum(self.horizon.needs(window) for window in self._pending() if window.brings_home)
-        for task in self.tasks:
-            if not task.window.brings_home and left < home:
-                task.overdue()
 
     def _number(self, window: Window, identity: Identity | None) -> int:
         return self.progress.attempts.get(window.name, 0) + 1
