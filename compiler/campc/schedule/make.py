@@ -54,8 +54,9 @@ def _timetable(spec: Spec) -> _Timetable:
     start = campaign_start(spec)
     terms = {name: lot_term(spec, lot, start) for name, lot in spec.lots.items()}
     placed = place(spec, terms, start)
-    link(spec, placed)
-    slack = slacks(placed, terms)
+    planned = order(placed)
+    link(placed, planned)
+    slack = slacks(placed, terms, planned)
     on_chain = critical(placed)
     placements = {
         item.window.name: Placement(
@@ -67,7 +68,7 @@ def _timetable(spec: Spec) -> _Timetable:
             item.window.name in on_chain,
             tuple(item.predecessors),
         )
-        for item in order(placed)
+        for item in planned
     }
     accounts = {name: account(spec, name, term, placed) for name, term in terms.items()}
     money = costs(spec, accounts.values())

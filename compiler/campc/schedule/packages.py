@@ -28,8 +28,7 @@ def compare(
         if ("package", package.name) in spec.faulty or package.gpu is None:
             continue
         lots = [lot for lot in spec.lots.values() if _model(spec, lot) == same_model(package.gpu)]
-        windows = [w for w in spec.windows.values() if w.on is not None and any(w.on.lot == lot.name for lot in lots)]
-        if not lots or not _large_enough(spec, package, lots, windows):
+        if not lots or not _large_enough(spec, package, lots):
             continue
         rows.append(_row(spec, package, lots, terms, start, as_planned))
     return tuple(rows)
@@ -45,22 +44,19 @@ def same_model(model: str) -> str:
     return "".join(model.lower().split()).replace("-", "")
 
 
-def _large_enough(spec: Spec, package: Package, lots: list[Lot], windows: list[Window]) -> bool:
+def _large_enough(spec: Spec, package: Package, lots: list[Lot]) -> bool:
     gpus = 1
     for lot in lots:
-        for window in windows:
-            if window.on is not None and window.on.lot == lot.name:
-                if window.on.high is not None:
-                    gpus = max(gpus, window.on.high + 1)
-                run = spec.run_of(window)
-                gpus = max(gpus, run.gpus if run is not None else 1)
-                if (
-                    run is not None
-                    and run.memory is not None
-                    and package.memory is not None
-                    and run.memory.bytes > package.memory.bytes
-                ):
-                    return False
+        for window in spec.windows_on(lot.name):
+            if window.on is not None and window.on.high is not None and window.on.high >= gpus:
+                gpus = window.on.high + 1
+            run = spec.run_of(window)
+            if run is None:
+                continue
+            if run.gpus > gpus:
+                gpus = run.gpus
+            if run.memory is not None and package.memory is not None and run.memory.bytes > package.memory.bytes:
+                return False
     return package.gpus >= gpus
 
 

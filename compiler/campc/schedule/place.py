@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from heapq import heapify, heappop, heappush
 
@@ -221,14 +221,15 @@ def order(placed: Mapping[str, Placed]) -> list[Placed]:
     return sorted(placed.values(), key=lambda p: (p.begin, p.window.order))
 
 
-def link(spec: Spec, placed: Mapping[str, Placed]) -> None:
-    """Fill in what each window cannot start before, the order kept: its ``after``, what is before it on its GPUs, all of its lot where it is last."""
+def link(placed: Mapping[str, Placed], planned: Sequence[Placed]) -> None:
+    """Fill in what each window cannot start before, the planned order kept: its ``after``, what is before it on its GPUs, all of its lot where it
+    is last."""
     latest: dict[Gpu, Placed] = {}
     by_lot: dict[str, list[Placed]] = {}
     for item in placed.values():
         if item.window.on is not None:
             by_lot.setdefault(item.window.on.lot, []).append(item)
-    for item in order(placed):
+    for item in planned:
         names = [name for name in item.window.after if name in placed]
         for gpu in item.gpus:
             before = latest.get(gpu)
@@ -238,25 +239,29 @@ def link(spec: Spec, placed: Mapping[str, Placed]) -> None:
         if item.window.last and item.window.on is not None:
             on_lot = by_lot[item.window.on.lot]
             names.extend(other.window.name for other in on_lot if other.end <= item.begin)
-        item.predecessors = list(dict.fromkeys(n for n in names if n != item.window.name))
+        found = dict.fromkeys(names)
+        found.pop(item.window.name, None)
+        item.predecessors = list(found)
 
 
-def slacks(placed: Mapping[str, Placed], terms: Mapping[str, Term]) -> dict[str, Fraction | None]:
-    """How far each window's end could move, the order kept, before a usable end is passed; None where nothing bounds it."""
-    followers: dict[str, list[Placed]] = {name: [] for name in placed}
-    for item in placed.values():
+def slacks(
+    placed: Mapping[str, Placed], terms: Mapping[str, Term], planned: Sequence[Placed]
+) -> dict[str, Fraction | None]:
+    """How far each window's end could move, the planned order kept, before a usable end is passed; None where nothing bounds it."""
+    followers: dict[str, list[Placed]] = {}
+    for item in planned:
         for name in item.predecessors:
-            followers[name].append(item)
+            followers.setdefault(name, []).append(item)
     latest_end: dict[str, Moment | None] = {}
     usable_ends = {name: None if term.usable_end is None else moment(term.usable_end) for name, term in terms.items()}
     # Every follower starts at or after its predecessor's end, or (in a conflict) at least later in planned order.
-    for item in reversed(order(placed)):
+    for item in reversed(planned):
         bounds: list[Moment] = []
         if item.window.on is not None:
             usable = usable_ends[item.window.on.lot]
             if usable is not None:
                 bounds.append(usable)
-        for follower in followers[item.window.name]:
+        for follower in followers.get(item.window.name, ()):
             if follower.fixed:
                 bounds.append(follower.begin)
             else:

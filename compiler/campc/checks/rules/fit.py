@@ -14,7 +14,7 @@ from campc.schedule.place import place
 from campc.schedule.plan import Account, PackageRow, Plan
 from campc.schedule.timeline import lot_term
 from campc.schema.work import TIERS, Window
-from campc.values.quantities import Range, compact_duration, format_duration
+from campc.values.quantities import Duration, Range, compact_duration, format_duration
 
 
 @rule("C302")
@@ -204,7 +204,7 @@ def pessimistic(plan: Plan) -> Iterator[Diagnostic]:
         tier essential { window control { kind = train; on = box; takes = 50h .. 60h .. 70h; run = control } }
     """
     spec = plan.spec
-    if not any(w.takes is not None and w.takes.high != w.takes.likely for w in spec.windows.values()):
+    if not any(w.takes is not None and _is_range(w.takes) for w in spec.windows.values()):
         return
     terms = {name: lot_term(spec, lot, plan.start) for name, lot in spec.lots.items()}
     high = {
@@ -225,3 +225,7 @@ def pessimistic(plan: Plan) -> Iterator[Diagnostic]:
                 f"{format_duration(end - account.usable_end)} over if every window takes its high estimate",
                 help="put a gate behind the pilot that can drop a window, or take a longer package",
             )
+
+
+def _is_range(takes: Range[Duration]) -> bool:
+    return takes.high is not takes.likely and takes.high != takes.likely

@@ -38,6 +38,8 @@ def needless_nodes(plan: Plan) -> Iterator[Diagnostic]:
     """
     spec = plan.spec
     seen: set[tuple[str, str]] = set()
+    if all(package.nodes < 2 for package in spec.packages.values()):
+        return
     for window in spec.windows.values():
         run, package = spec.run_of(window), spec.package_of(spec.lot_of(window))
         if (
