@@ -31,6 +31,7 @@ class TorchrunAttempt(Attempt):
     def _start_all(self) -> list[Rank]:
         job = self.job
         self._pids: dict[int, int] = {}
+        self._life = -1
         for name in [LIFE, *(report_name(job.first_rank + local) for local in range(job.ranks))]:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(job.folder / name)
@@ -92,7 +93,8 @@ class TorchrunAttempt(Attempt):
         return code if code != DONE else 1
 
     def _close(self) -> None:
-        os.close(self._life)
+        if self._life >= 0:
+            os.close(self._life)
         super()._close()
 
 

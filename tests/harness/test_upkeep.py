@@ -18,6 +18,7 @@ from campc_harness.ledger import Ledger, read
 from campc_harness.redact import Redactor
 from campc_harness.reports import Recorder
 from campc_harness.supervisor import Attempt
+from campc_harness.torchrun import TorchrunAttempt
 from tests.harness.bundles import ROOT, Bundle, campaign, executes, run, window
 
 
@@ -180,3 +181,20 @@ def test_a_log_does_not_grow_for_ever(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.glob("*.log*")) == ["w.1.log", "w.1.log.old"]
     whole = (tmp_path / "w.1.log.old").read_text() + (tmp_path / "w.1.log").read_text()
     assert whole.endswith("line 19999\n") and len(whole) < 400_000
+
+
+def test_an_attempt_by_torchrun_that_cannot_be_prepared_is_told_as_any_other(tmp_path: Path) -> None:
+    folder = tmp_path / "1"
+    (folder / "life.fifo").mkdir(parents=True)  # where the pipe is to be
+    job = Job(
+        window="w",
+        attempt=1,
+        argv=("true",),
+        cwd=tmp_path,
+        env=os.environ,
+        log=tmp_path / "w.1.log",
+        folder=folder,
+        torchrun=True,
+    )
+    with pytest.raises(OSError, match=r"life\.fifo"):
+        TorchrunAttempt(job, lambda _: None, Redactor(()))
