@@ -80,6 +80,11 @@ class Piece:
         """Its tokens once more."""
         return tokenize(self.stretch.source, self.start, self.stop)[0]
 
+    def edges(self) -> tuple[Tokens, Tokens]:
+        """Of a head its own tokens, and those of the tier's last lines."""
+        assert self.tail is not None
+        return self.tokens(), self.tail.tokens()
+
 
 def read_piece(
     source: Source,
@@ -88,10 +93,12 @@ def read_piece(
     end: int,
     around: tuple[Sequence[Piece], Sequence[Piece]] | None = None,
     *,
+    edges: tuple[Tokens, Tokens] | None = None,
     unpaired: bool = False,
 ) -> Piece:
     """Read some lines, in the tier of ``head``. Without ``around`` faults only say that there are some; with it, the pieces before and behind
-    these lines, they are those of the whole text. ``unpaired``: the brackets in these lines are mended first, as long as all others are level.
+    these lines, they are those of the whole text. ``edges`` are the tokens of the tier's first and last lines, where they are at hand. ``unpaired``: the
+    brackets in these lines are mended first, as long as all others are level.
 
     Raises Wider where the faults depend on more lines, and Whole where brackets don't pair.
     """
@@ -99,7 +106,9 @@ def read_piece(
     own, faults = tokenize(source, begin, end, stretch)
     before, after = around or ((), ())
     rows = []
-    opening = head.tokens() if head is not None else None
+    if edges is None and head is not None:
+        edges = head.edges()
+    opening = edges[0] if edges is not None else None
     if opening is not None:
         rows.append(opening)
     elif begin > 0 and not before:
@@ -107,8 +116,8 @@ def read_piece(
     rows += [row for piece in before for row in _rows(piece)]
     rows.append(own)
     rows += [row for piece in after for row in _rows(piece)]
-    if head is not None and head.tail is not None:
-        rows.append(head.tail.tokens())
+    if edges is not None:
+        rows.append(edges[1])
     row = in_a_row(source, rows)
     row.of = stretch
     if unpaired:

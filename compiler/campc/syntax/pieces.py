@@ -136,13 +136,13 @@ class Pieces:
 
     def _read(self, first: int, last: int, start: int, stop: int) -> list[Piece]:
         head = self._head_of(first)
-        edges = (head.tokens(), head.tail.tokens()) if head is not None and head.tail is not None else None
+        edges = head.edges() if head is not None else None
         try:
             cut = ranges(self.source, start, stop, edges)
         except Whole:
             around = self._neighbour(first - 1, behind=False), self._neighbour(last, behind=True)
-            return [read_piece(self.source, head, start, stop, around, unpaired=True)]
-        found = [read_piece(self.source, head, *lines) for lines in cut]
+            return [read_piece(self.source, head, start, stop, around, edges=edges, unpaired=True)]
+        found = [read_piece(self.source, head, *lines, edges=edges) for lines in cut]
         if not all(piece.clean for piece in found):
             outside = self._neighbour(first - 1, behind=False), self._neighbour(last, behind=True)
             at = 0
@@ -205,7 +205,8 @@ def read_in_pieces(source: Source) -> Pieces | None:
                 found.append(read_piece(source, None, *layout.lines))
                 continue
             found.append(tier[0])
-            found += [read_piece(source, tier[0], *lines) for lines in layout.inner]
+            edges = tier[0].edges()
+            found += [read_piece(source, tier[0], *lines, edges=edges) for lines in layout.inner]
             found.append(tier[1])
         whole = Pieces(source, found)
         at = len(found) - 1
