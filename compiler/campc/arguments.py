@@ -56,6 +56,17 @@ def parser_for(given: Sequence[str]) -> argparse.ArgumentParser:
     return parser
 
 
+def parse(given: Sequence[str]) -> argparse.Namespace:
+    """The arguments of a command, whose paths may stand on both sides of an option. Ends the process where they are wrong."""
+    parser = parser_for(given)
+    parsed, rest = parser.parse_known_args(given)
+    if rest and (not hasattr(parsed, "paths") or any(word.startswith("-") and word != "-" for word in rest)):
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    if rest:
+        parsed.paths = [*parsed.paths, *rest]
+    return parsed
+
+
 def _declare_check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "paths", nargs="*", metavar="PATH", help="files and folders; - is standard input (default: this folder)"

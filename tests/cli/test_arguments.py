@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campc.arguments import parser_for
+from campc.arguments import parse
 from campc.commands.check import plain_options
 from campc.records import fields
 from campc.render import FORMATS
@@ -21,7 +21,7 @@ def test_as_the_parser_reads_them(words: list[str]) -> None:
     plain = plain_options(words)
     if plain is None:
         return  # for the parser
-    parsed = parser_for(["check"]).parse_args(["check", *words])
+    parsed = parse(["check", *words])
     assert {f.name: getattr(plain, f.name) for f in fields(type(plain))} == {
         name: value for name, value in vars(parsed).items() if name != "run"
     }
@@ -31,6 +31,6 @@ def test_what_is_left_to_the_parser() -> None:
     assert plain_options(["--format", "json", "a"]) is None
     assert plain_options(["--format=nonsense"]) is None
     assert plain_options(["-h"]) is None
-    assert plain_options(["a", "--strict", "b"]) is None
+    assert vars(parse(["check", "a", "--fix", "b", "--select", "C3", "-"]))["paths"] == ["a", "b", "-"]
     options = plain_options(["--strict", "--format=json", "a", "-"])
     assert options is not None and (options.paths, options.strict, options.format_) == (["a", "-"], True, "json")

@@ -191,3 +191,22 @@ def test_reader_that_goes_away(tmp_path: Path) -> None:
         timeout=60,
     )
     assert done.stderr == ""
+
+
+def test_a_text_in_no_folder_may_allow_missing_files(tmp_path: Path) -> None:
+    text = "# campc: allow C608 because the script comes later\n" + 'run a { script = "none.py" }\n'
+    report = json.loads(campc("check", "--format", "json", "-", cwd=tmp_path, stdin=(GOOD + text).encode()).stdout)
+    assert "C214" not in {d["code"] for d in report["diagnostics"]}
+
+
+def test_files_that_use_one_another_without_end(tmp_path: Path) -> None:
+    for number in range(300):
+        (tmp_path / f"{number}.campaign").write_text(f'use "{number + 1}.campaign"\n')
+    (tmp_path / "a.campaign").write_text('use "0.campaign"\n' + GOOD)
+    done = campc("check", "--format", "json", "a.campaign", cwd=tmp_path)
+    found = [(d["code"], d["file"]) for d in json.loads(done.stdout)["diagnostics"] if d["severity"] == "error"]
+    assert (done.returncode, found) == (1, [("C210", "99.campaign")])
+
+
+def test_a_path_without_a_name(tmp_path: Path) -> None:
+    assert "error[C104]: a path without a name does not exist" in campc("check", "", cwd=tmp_path).stdout

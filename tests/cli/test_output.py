@@ -10,18 +10,21 @@ from pathlib import Path
 import pytest
 
 from campc.cli import main
+from campc.render import FORMATS
 
 COMPILER = Path(__file__).resolve().parents[2] / "compiler"
 HEAD = 'campaign c { question = "q"; decision = "d"; if_negative = "n"; currency = USD }\n'
 FAULTY = HEAD + "lot box { package = missing; starts = 2026-12-01 12:00 }\n"
 
 
-def run(*arguments: str | bytes, cwd: Path, shell: str) -> subprocess.CompletedProcess[bytes]:
+def run(
+    *arguments: str | bytes, cwd: Path, shell: str, environment: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
         ["bash", "-c", f'"$@" {shell}', "bash", sys.executable, "-m", "campc", *arguments],
         cwd=cwd,
         capture_output=True,
-        env={**os.environ, "PYTHONPATH": str(COMPILER)},
+        env={**os.environ, "PYTHONPATH": str(COMPILER), **(environment or {})},
         timeout=60,
     )
 
@@ -39,6 +42,46 @@ def test_closed_output_leaves_the_exit_status(tmp_path: Path) -> None:
     (tmp_path / "a.campaign").write_text(FAULTY)
     assert run("check", "a.campaign", cwd=tmp_path, shell=">&-").returncode == 1
     assert run("check", "a.campaign", cwd=tmp_path, shell=">&- 2>&-").returncode == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize(
+    "arguments", [("check", "--nonsense"), ("check", "--format=json", "a.campaign"), ("plan", "none")]
+)
+def test_where_not_even_the_fault_can_be_said_the_status_stands(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "a.campaign").write_text(FAULTY)
+    assert run(*arguments, cwd=tmp_path, shell=">/dev/full 2>/dev/full").returncode == 2
+
+
+@pytest.mark.parametrize("runs", [1, 500])
+def test_a_reader_that_goes_leaves_the_exit_status(runs: int, tmp_path: Path) -> None:
+    (tmp_path / "a.campaign").write_text(FAULTY + "".join(f"run r{i} {{ bogus = {i} }}\n" for i in range(runs)))
+    done = run("check", "a.campaign", cwd=tmp_path, shell='| sleep 0; echo "${PIPESTATUS[0]}"')
+    assert (done.stdout, done.stderr) == (b"1\n", b"")
+
+
+@pytest.mark.parametrize(
+    "locale", [{"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, {"PYTHONIOENCODING": "latin-1"}]
+)
+@pytest.mark.parametrize("format_", FORMATS)
+def test_output_is_utf_8_in_every_locale(format_: str, locale: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "grün.campaign").write_text(FAULTY + 'run → { script = "名.py" }\n', encoding="utf-8")
+    arguments = ("check", f"--format={format_}", "grün.campaign", "nöpe")
+    usual = run(*arguments, cwd=tmp_path, shell="", environment={"PYTHONUTF8": "1"})
+    done = run(*arguments, cwd=tmp_path, shell="", environment=locale)
+    assert (done.returncode, done.stderr) == (2, b"")
+    if "LC_ALL" not in locale:
+        assert done.stdout == usual.stdout
+    elif format_ not in ("json", "sarif", "gitlab"):  # which escape all, since the files' names are no text there
+        assert "→" in done.stdout.decode()
+
+
+def test_closed_input_holds_nothing(tmp_path: Path) -> None:
+    for command in ("check", "plan", "fmt"):
+        empty, closed = (run(command, "-", cwd=tmp_path, shell=shell) for shell in ("</dev/null", "<&-"))
+        assert (closed.returncode, closed.stdout, closed.stderr) == (empty.returncode, empty.stdout, empty.stderr)
+    done = run("check", "-", cwd=tmp_path, shell="0>/dev/null")
+    assert done.returncode == 2 and b"error[C104]: - cannot be read: Bad file descriptor" in done.stdout
 
 
 @pytest.mark.parametrize("format_", ["json", "sarif", "gitlab"])

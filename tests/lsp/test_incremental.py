@@ -232,6 +232,17 @@ def test_the_lines_around_a_cursor_tell_where_it_is(spec: Path) -> None:
             assert context(source, at, here) == context(source, at, whole), source.position(at)
 
 
+@pytest.mark.parametrize("path", ["a\0b", "\ud83d", "", "/", "x" * 5000])
+def test_paths_that_cant_be_any(path: str, tmp_path: Path) -> None:
+    documents, uri = Documents(), (tmp_path / "a.campaign").as_uri()
+    for name in (uri, (tmp_path / "b.campaign").as_uri(), "untitled:c"):
+        documents.put(name, HEAD.replace("t.py", path) + f'use "{path}"\n' + TIER)
+    for name in documents.open:
+        compiled = documents.compiled(name)
+        assert compiled is not None and "C210" in {d.code for d in compiled.diagnostics}
+        list(documents.related(name))
+
+
 def test_each_keystroke_of_a_block() -> None:
     text, typed = (
         HEAD + TIER,

@@ -40,6 +40,8 @@ def apply_allowances(spec: Spec, diagnostics: Iterable[Diagnostic]) -> tuple[lis
             continue
         if partly_placed and allowance.code.startswith(("C3", "C4")):
             continue
+        if allowance.code == "C608" and allowance.at.source.file is None:
+            continue  # whether its files are there can't be said of a text that is in no folder
         if allowance.at.source is spec.source:
             kept.append(
                 Diagnostic(

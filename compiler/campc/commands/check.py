@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from campc.codes import CODES
 from campc.commands.inputs import Input, inputs
+from campc.commands.output import written
 from campc.diagnostic import Diagnostic
 from campc.pipeline import compile_source, is_catalog, worst
 from campc.records import define
@@ -41,13 +42,8 @@ def plain_options(given: Sequence[str]) -> Options | None:
     Importing and setting up argparse takes a third of the time of a small check.
     """
     options = Options([])
-    before = ""
     for word in given:
-        is_path = not word.startswith("-") or word == "-"
-        if is_path and options.paths and before != options.paths[-1]:
-            return None  # paths on both sides of an option
-        before = word
-        if is_path:
+        if not word.startswith("-") or word == "-":
             options.paths.append(word)
         elif word == "--strict":
             options.strict = True
@@ -81,8 +77,8 @@ def check(options: Options | Namespace) -> int:
         from campc.commands.fix import apply_fixes
 
         diagnostics = apply_fixes(diagnostics, diff=options.diff)
-    sys.stdout.write(_render(options, diagnostics, names))
-    return COULD_NOT_RUN if unreadable else worst(diagnostics, strict=options.strict)
+    status = COULD_NOT_RUN if unreadable else worst(diagnostics, strict=options.strict)
+    return written(_render(options, diagnostics, names), status)
 
 
 def _compile(item: Input) -> Sequence[Diagnostic]:

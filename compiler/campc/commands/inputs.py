@@ -57,10 +57,14 @@ def _input(
 
 
 def _standard_input(name: str | None) -> Input:
-    from campc.syntax.read import decode
+    from campc.syntax.read import decode, failed
 
     shown = name if name is not None else "-"
-    return _input(shown, name, decode(sys.stdin.buffer.read(), shown, name))
+    try:
+        data = sys.stdin.buffer.read()
+    except OSError as error:
+        return _input(shown, name, failed(shown, name, f"cannot be read: {error.strerror}"))
+    return _input(shown, name, decode(data, shown, name))
 
 
 def _search(folder: str) -> Iterator[str]:

@@ -20,6 +20,7 @@ from campc.syntax import tree
 from campc.syntax.complete import Place, place
 from campc.syntax.parse import parse
 from campc.syntax.read import read as read_source
+from campc.syntax.read import real
 from campc.syntax.texts import Texts
 
 
@@ -93,9 +94,9 @@ class Documents:
 
     def read(self, path: str | os.PathLike[str], name: str) -> tuple[Source, tuple[Diagnostic, ...]]:
         """A file's text: the editor's, where it is open."""
-        wanted = os.path.realpath(path)
+        wanted = real(path)
         for source in self.open.values():
-            if source.path is not None and os.path.realpath(source.path) == wanted:
+            if source.path is not None and real(source.path) == wanted:
                 return source, ()
         return read_source(path, str(path))
 
@@ -146,7 +147,7 @@ class Documents:
             return
         seen: set[str] = set()
         for source in compiled.plan.spec.sources:
-            key = os.path.realpath(source.path) if source.path is not None else source.name
+            key = real(source.path) if source.path is not None else source.name
             if key not in seen:
                 seen.add(key)
                 yield self.file(source)
@@ -156,14 +157,14 @@ class Documents:
         for other in self._users(me):
             other_compiled = self.compiled(other)
             for source in other_compiled.plan.spec.sources if other_compiled is not None else ():
-                key = os.path.realpath(source.path) if source.path is not None else source.name
+                key = real(source.path) if source.path is not None else source.name
                 if key not in seen:
                     seen.add(key)
                     yield self.file(source)
 
     def _users(self, path: Path) -> Iterator[str]:
         """The texts that may use a file: open ones, and specs in its folder and the one above."""
-        wanted = os.path.realpath(path)
+        wanted = real(path)
         candidates = [source.path for source in self.open.values() if source.path is not None]
         for folder in (path.parent, path.parent.parent):
             try:
@@ -171,11 +172,11 @@ class Documents:
             except OSError:
                 continue
         for candidate in dict.fromkeys(Path(os.path.abspath(c)) for c in candidates):
-            if os.path.realpath(candidate) == wanted:
+            if real(candidate) == wanted:
                 continue
             compiled = self.compiled(uri_of(candidate))
             if compiled is not None and any(
-                s.path is not None and os.path.realpath(s.path) == wanted for s in compiled.plan.spec.sources[1:]
+                s.path is not None and real(s.path) == wanted for s in compiled.plan.spec.sources[1:]
             ):
                 yield uri_of(candidate)
 

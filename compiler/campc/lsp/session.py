@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +17,7 @@ from campc.lsp.convert import Converter
 from campc.lsp.documents import Documents, uri_of
 from campc.pipeline import Compiled
 from campc.source import Span
+from campc.syntax.read import real
 
 _SOON = 0.002
 """Seconds after a change until its diagnostics are made."""
@@ -120,7 +120,7 @@ class Server(LanguageServer):
 
     def _in_used_files(self) -> dict[str, list[lsp.Diagnostic]]:
         """What is reported in files that are used and not open; no client pulls for these."""
-        shown = {os.path.realpath(s.path) for s in self.documents.open.values() if s.path is not None}
+        shown = {real(s.path) for s in self.documents.open.values() if s.path is not None}
         found: dict[str, list[lsp.Diagnostic]] = {}
         for uri in list(self.documents.open):
             compiled = self.compiled(uri)
@@ -128,7 +128,7 @@ class Server(LanguageServer):
                 source = reported.at.source
                 if compiled is None or source == compiled.source or source.path is None:
                     continue
-                if os.path.realpath(source.path) not in shown:
+                if real(source.path) not in shown:
                     there = found.setdefault(uri_of(source.path), [])
                     diagnostic = as_diagnostic(reported, self.convert)
                     if diagnostic not in there:

@@ -10,10 +10,13 @@ from campc.records import define, field
 from campc.resolve.faults import Faults, did_you_mean
 from campc.source import Source
 from campc.syntax import tree
+from campc.syntax.read import real
 
 Load = Callable[[str, str], tuple[tree.File | None, tuple[Diagnostic, ...]]]
 """Reads and parses the file at a path; the second argument is the name to show. None where it can't be read."""
 
+DEEPEST = 100
+"""How many files may use one another in a row."""
 MAY_BE_USED = ("package", "corpus")
 
 
@@ -50,7 +53,7 @@ class _Gatherer:
 
     def visit_root(self, file: tree.File) -> None:
         if file.source.file is not None:
-            self.open.append((os.path.realpath(file.source.file), file.source.name))
+            self.open.append((real(file.source.file), file.source.name))
         self._uses(file)
         for item in file.items:
             match item:
@@ -78,7 +81,7 @@ class _Gatherer:
     def _use(self, use: tree.Use, text: str, source: Source) -> None:
         path = source.beside(text) or text
         name = os.path.normpath(os.path.join(os.path.dirname(source.name), text)) if source.name != "-" else text
-        key = os.path.realpath(path)
+        key = real(path)
         keys = [k for k, _ in self.open]
         if key in keys:
             chain = [n for _, n in self.open[keys.index(key) :]]
@@ -90,6 +93,15 @@ class _Gatherer:
             )
             return
         if key in self.seen:
+            return
+        if len(self.open) > DEEPEST:
+            self.into.broken = True
+            self.faults.report(
+                "C210",
+                use.at,
+                f'"{text}" can\'t be used: it is the last of {DEEPEST} files of which each uses the next',
+                help="use it in the root file",
+            )
             return
         self.seen.add(key)
         file, found = self.load(path, name)
@@ -161,5 +173,5 @@ def _nearby(path: str) -> list[str]:
         return sorted(
             name for name in os.listdir(os.path.dirname(path) or ".") if name.endswith(".campaign") and name[0] != "."
         )[:200]
-    except OSError:
+    except (OSError, ValueError):
         return []

@@ -11,6 +11,15 @@ import os
 from campc.diagnostic import Diagnostic
 from campc.source import Source
 
+
+def real(path: str | os.PathLike[str]) -> str:
+    """A path with its links followed, by which two that mean one file can be told; as it is, where it can't be a path at all."""
+    try:
+        return os.path.realpath(path)
+    except (OSError, ValueError):  # it holds a NUL
+        return os.fspath(path)
+
+
 LARGEST = 16 * 1024 * 1024
 """How many bytes a file may have."""
 
@@ -24,22 +33,22 @@ def read(path: str | os.PathLike[str], name: str | None = None) -> tuple[Source,
     shown = name if name is not None else path
     try:
         if os.path.isdir(path):
-            return _failed(shown, path, "is a folder, not a file")
+            return failed(shown, path, "is a folder, not a file")
         with open(path, "rb") as file:
             data = file.read(LARGEST + 1)
     except FileNotFoundError:
-        return _failed(shown, path, "does not exist")
+        return failed(shown, path, "does not exist")
     except PermissionError:
-        return _failed(shown, path, "may not be read by this user")
+        return failed(shown, path, "may not be read by this user")
     except (OSError, ValueError) as error:
-        return _failed(shown, path, f"cannot be read: {getattr(error, 'strerror', None) or error}")
+        return failed(shown, path, f"cannot be read: {getattr(error, 'strerror', None) or error}")
     return decode(data, shown, path)
 
 
 def decode(data: bytes, name: str, path: str | os.PathLike[str] | None = None) -> tuple[Source, tuple[Diagnostic, ...]]:
     """The text of a file's bytes; ``path`` is where relative paths in it start from."""
     if len(data) > LARGEST:
-        return _failed(name, path, f"has more than {LARGEST // 1024 // 1024} MiB")
+        return failed(name, path, f"has more than {LARGEST // 1024 // 1024} MiB")
     if data.startswith(b"\xef\xbb\xbf"):
         data = data[3:]
     nul = data.find(b"\0")
@@ -67,7 +76,7 @@ def _undecodable(
     data: bytes, start: int, name: str, path: str | os.PathLike[str] | None
 ) -> tuple[Source, tuple[Diagnostic, ...]]:
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return _failed(name, path, "is in UTF-16, not in UTF-8", "save the file as plain text in UTF-8")
+        return failed(name, path, "is in UTF-16, not in UTF-8", "save the file as plain text in UTF-8")
     line_end = data.find(b"\n", start)
     shown = data[: len(data) if line_end < 0 else line_end].decode("utf-8", "replace")
     before = len(data[:start].decode("utf-8"))
@@ -77,8 +86,10 @@ def _undecodable(
     return Source(name, "", path), (Diagnostic("C104", at, message, help="save the file as plain text in UTF-8"),)
 
 
-def _failed(
+def failed(
     name: str, path: str | os.PathLike[str] | None, why: str, help: str | None = None
 ) -> tuple[Source, tuple[Diagnostic, ...]]:
+    """An empty source, and the diagnostic that says why a file of that name can't be read."""
     source = Source(name, "", path)
-    return source, (Diagnostic("C104", source.span(0, 0), f"{name} {why}", help=help),)
+    shown = name or "a path without a name"
+    return source, (Diagnostic("C104", source.span(0, 0), f"{shown} {why}", help=help),)
