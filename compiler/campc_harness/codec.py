@@ -92,11 +92,16 @@ class Encoder:
         return encoded
 
     def _tensor(self, value: torch.Tensor, name: str) -> Json:
+        if torch.nn.parameter.is_lazy(value):
+            raise Unsaveable(f"{name} has no shape yet: let the model see a batch before the first checkpoint")
         tensor = value.detach()
-        if type(tensor) not in (torch.Tensor, torch.nn.Parameter) or tensor.layout is not torch.strided:
-            raise Unsaveable(
-                f"{name} is a {type(value).__name__} of layout {tensor.layout}; only dense tensors are kept"
-            )
+        if (
+            tensor.is_nested
+            or type(tensor) not in (torch.Tensor, torch.nn.Parameter)
+            or tensor.layout is not torch.strided
+        ):
+            kind = "nested" if tensor.is_nested else str(tensor.layout)
+            raise Unsaveable(f"{name} is a {type(value).__name__} of layout {kind}; only dense tensors are kept")
         if tensor.is_quantized or tensor.device.type == "meta":
             raise Unsaveable(f"{name} is quantised or has no data; only plain dense tensors are kept")
         if tensor.is_conj() or tensor.is_neg():
@@ -124,7 +129,7 @@ class Encoder:
         if isinstance(value, PurePath):
             return {"$": "path", "v": str(value)}
         numpy = sys.modules.get("numpy")
-        if numpy is not None and isinstance(value, (numpy.ndarray, numpy.generic)) and not value.dtype.hasobject:
+        if numpy is not None and _comes_back(value, numpy):
             array = numpy.ascontiguousarray(value)
             raw = torch.frombuffer(bytearray(array.tobytes()), dtype=torch.uint8) if array.nbytes else torch.empty(0)
             index = len(self.leaves)
@@ -135,6 +140,12 @@ class Encoder:
             f"{name} is a {type(value).__qualname__}, which a checkpoint doesn't keep; "
             "give its owner a state_dict of numbers, text, lists, dictionaries and tensors"
         )
+
+
+def _comes_back(value: Any, numpy: Any) -> bool:
+    """Whether it is a plain array or number of NumPy's, of a type that its short name says all of."""
+    plain = type(value) is numpy.ndarray or isinstance(value, numpy.generic)
+    return plain and not value.dtype.hasobject and numpy.dtype(value.dtype.str) == value.dtype
 
 
 def decode(value: Json, tensor: Callable[[int, str | None], torch.Tensor]) -> Any:

@@ -38,19 +38,21 @@ class Files:
     def state_dict(self) -> dict[str, torch.Tensor]:
         """Relative path → bytes."""
         found = {}
-        for path in sorted(self.folder.rglob("*")):
-            name = path.relative_to(self.folder).as_posix()
-            if path.is_file() and self._mine(name):
-                tensor = torch.empty(path.stat().st_size, dtype=torch.uint8)
-                with open(path, "rb", buffering=0) as stream:
-                    view = memory(tensor)
-                    while view:
-                        count = stream.readinto(view)
-                        if not count:
-                            break
-                        view = view[count:]
-                found[name] = tensor
+        for name, path in self._paths():
+            tensor = torch.empty(path.stat().st_size, dtype=torch.uint8)
+            with open(path, "rb", buffering=0) as stream:
+                view = memory(tensor)
+                while view:
+                    count = stream.readinto(view)
+                    if not count:
+                        break
+                    view = view[count:]
+            found[name] = tensor
         return found
+
+    def staged_bytes(self) -> int:
+        """How much they hold now."""
+        return sum(path.stat().st_size for _, path in self._paths())
 
     def load_state_dict(self, state: Mapping[str, torch.Tensor]) -> None:
         """Write the files."""
@@ -58,6 +60,10 @@ class Files:
             path = self.folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(memory(tensor))
+
+    def _paths(self) -> list[tuple[str, Path]]:
+        found = [(path.relative_to(self.folder).as_posix(), path) for path in sorted(self.folder.rglob("*"))]
+        return [(name, path) for name, path in found if path.is_file() and self._mine(name)]
 
 
 class Frame(Loop):

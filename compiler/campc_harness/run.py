@@ -181,10 +181,19 @@ class Run:
             unnamed: objects that need no name; they are called `object0`, `object1`, … in their order.
             exact: whether the state must be equal after loading.
             objects: by name; each has `state_dict` and `load_state_dict`.
+
+        Raises:
+            Misconfigured: one has no such methods, its name is taken, or the loop has begun.
         """
-        start = len(self._session.tracked.objects)
-        named = {f"object{start + index}": value for index, value in enumerate(unnamed)}
-        self._session.tracked.add({**named, **objects}, exact=exact)
+        tracked, loop = self._session.tracked, self._session.loop
+        named = {f"object{len(tracked.objects) + index}": value for index, value in enumerate(unnamed)}
+        objects = {**named, **objects}
+        late = [name for name, value in objects.items() if tracked.objects.get(name) is not value]
+        if loop is not None and late:
+            raise Misconfigured(
+                f"track({late[0]}=…) comes when the loop has begun, and could not be restored: track it before the loop"
+            )
+        tracked.add(objects, exact=exact)
 
     def save(self) -> None:
         """Make a checkpoint at the end of this step; after the loop, nothing is left to save."""

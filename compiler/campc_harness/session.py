@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from campc_harness import ending, exits, resuming, rng, state
+from campc_harness import codec, ending, exits, resuming, rng, state
 from campc_harness.checkpoint import REFUSED, Checkpoints
 from campc_harness.context import Context
-from campc_harness.errors import DeadlineReached, Interrupted, Leave, Misconfigured, NoRoom, Stopped, Superseded
+from campc_harness.errors import (
+    DeadlineReached,
+    Interrupted,
+    Leave,
+    Misconfigured,
+    NoRoom,
+    Stopped,
+    Superseded,
+    Unsaveable,
+)
 from campc_harness.evaluations import Evaluations
 from campc_harness.metrics import Metrics, as_stop
 from campc_harness.phases import AFTER, AT_ONCE, EVALUATE, LOAD, REPORTED, SAVE, SETUP, TRAIN
@@ -193,12 +203,20 @@ class Session:
         self._writer_failure(self.checkpoints.raise_failure)
         fired = self.metrics.timed(step) or self.stop_at_boundary
         self.rehearsal.step(self, loop)
-        if self._steps_here == 1 and self.context.world > 1:
-            self.staging.agree(loop)
+        if self._steps_here == 1:
+            self._require_saveable(loop)
+            if self.context.world > 1:
+                self.staging.agree(loop)
         asked, save, stop = self._agree(loop, self.latch.set, self._save_due(step, loop), fired is not None)
         if stop:
             raise as_stop(fired or ELSEWHERE, step)
         return asked, save
+
+    def _require_saveable(self, loop: Loop) -> None:
+        """Find out after the first step what a checkpoint wouldn't keep, not after the hours until it is made."""
+        with _saveable():
+            self.tracked.staged_bytes()
+            codec.Encoder().encode(loop.state_dict(), "loop")
 
     def _agree(self, loop: Loop, asked: bool, save: bool, stop: bool) -> list[bool]:
         if self.context.world == 1 or not loop.lockstep:
@@ -243,7 +261,8 @@ class Session:
             "best": self.best_here,
             "modules": self.tracked.modules(),
         }
-        return state.stage(whole, step, facts, self.checkpoints.buffers)
+        with _saveable():
+            return state.stage(whole, step, facts, self.checkpoints.buffers)
 
     def save(self, step: int) -> None:
         """Stage the state of this boundary and hand it to the writer."""
@@ -337,3 +356,16 @@ class Session:
     def _checkpoint_age(self) -> float:
         since = self.checkpoints.counted_at
         return time.monotonic() - (self.begun if since is None else since)
+
+
+@contextlib.contextmanager
+def _saveable() -> Iterator[None]:
+    """Turns what a checkpoint doesn't keep into a misconfiguration: another try would end at the same place."""
+    try:
+        yield
+    except Unsaveable as error:
+        raise Misconfigured(str(error)) from error
+    except RecursionError as error:
+        raise Misconfigured(
+            "a tracked state holds itself, or is nested too deeply: give its owner a flat one"
+        ) from error

@@ -191,9 +191,13 @@ def first_difference(left: Any, right: Any, name: str) -> str | None:
     if isinstance(left, torch.Tensor) and isinstance(right, torch.Tensor):
         return _tensor_difference(left.detach(), right.detach(), name)
     if isinstance(left, Mapping) and isinstance(right, Mapping):
-        if list(left) != list(right) and set(left) != set(right):
+        # By their words too, since NaN is not equal to itself.
+        if list(left) != list(right) and set(left) != set(right) and list(map(repr, left)) != list(map(repr, right)):
             return f"{name} has other keys: {_few(set(left) ^ set(right))}"
-        pairs: Iterator[tuple[Any, Any, Any]] = ((key, left[key], right[key]) for key in left)
+        pairs: Iterator[tuple[Any, Any, Any]] = (
+            (key, left[key], right[key] if key in right else given)
+            for key, given in zip(left, right.values(), strict=True)
+        )
     elif isinstance(left, _SEQUENCES) and type(left) is type(right):
         if len(left) != len(right):
             return f"{name} has {len(right)} items, not {len(left)}"
@@ -210,17 +214,24 @@ def first_difference(left: Any, right: Any, name: str) -> str | None:
 def _tensor_difference(left: torch.Tensor, right: torch.Tensor, name: str) -> str | None:
     if left.shape != right.shape or left.dtype != right.dtype:
         return f"{name} is {right.dtype} of {tuple(right.shape)}, not {left.dtype} of {tuple(left.shape)}"
+    left, right = left.resolve_conj().resolve_neg(), right.resolve_conj().resolve_neg()
     if left.data_ptr() == right.data_ptr() and left.stride() == right.stride():
         return None
-    one, other = left.cpu().contiguous().reshape(-1), right.cpu().contiguous().reshape(-1)
+    one, other = _flat(left), _flat(right)
     if not one.numel():
         return None
     # As whole numbers, since NaN is not equal to itself; of eight bytes where they divide, for speed.
-    kind = torch.int64 if one.numel() * one.element_size() % 8 == 0 else torch.uint8
+    size = one.element_size()
+    even = all(number * size % 8 == 0 for number in (one.numel(), one.storage_offset(), other.storage_offset()))
+    kind = torch.int64 if even else torch.uint8
     if _equal_everywhere(one.view(kind), other.view(kind)):
         return None
     count = int((one.view(torch.uint8) != other.view(torch.uint8)).sum())
     return f"{name} differs in {count} of {one.numel() * one.element_size()} bytes"
+
+
+def _flat(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.cpu().contiguous().reshape(-1)
 
 
 def _equal_everywhere(one: torch.Tensor, other: torch.Tensor) -> bool:
@@ -237,6 +248,8 @@ def _equal(left: Any, right: Any) -> bool:
         return False
     if isinstance(left, (float, complex)):
         return repr(left) == repr(right)
+    if isinstance(left, (set, frozenset)):
+        return bool(left == right) or sorted(map(repr, left)) == sorted(map(repr, right))
     if hasattr(left, "tobytes"):
         return bool(left.dtype == right.dtype and left.shape == right.shape and left.tobytes() == right.tobytes())
     return bool(left == right)

@@ -171,6 +171,11 @@ def _by_hand(command: Sequence[str]) -> int:
             ending = _attend(Attempt(job, lambda _: None, Redactor(())), asked, job.log)
         except OSError as error:
             ending = Ending("crash", 127, f"it can't be started: {error.strerror}")
+        if asked:
+            # As inside a bundle: whatever it answers to the signal, it was asked to leave, and it has left.
+            ended = ending.reason or "the command ended with exit code 0"
+            reason = f"asked by {signal.Signals(asked[0]).name}; {ended}"
+            ending = Ending("interrupted", exits.INTERRUPTED, reason)
         ledger.append(ending.outcome, window="exec", attempt=attempt, reason=ending.reason or None, code=ending.code)
         if ending.outcome != "crash" or asked:
             break

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.harness.attempts import COMPILER
 
 SCRIPT = """
@@ -25,8 +27,8 @@ with Run.start({"steps": 9, "lr": float(sys.argv[1])}, every_steps=3) as run:
 """
 
 
-def by_hand(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    (folder / "study.py").write_text(SCRIPT)
+def by_hand(folder: Path, *arguments: str, script: str = SCRIPT) -> subprocess.CompletedProcess[str]:
+    (folder / "study.py").write_text(script)
     environment = {key: value for key, value in os.environ.items() if not key.startswith("CAMPC_")}
     return subprocess.run(
         [sys.executable, "-W", "error", "study.py", *arguments],
@@ -51,3 +53,51 @@ def test_it_resumes_in_its_own_folder(tmp_path: Path) -> None:
     other = by_hand(tmp_path, "0.2")
     assert other.returncode == 0, other.stderr
     assert len(list((tmp_path / "campc-runs").iterdir())) == 2, "other parameters are another run"
+
+
+REFUSED = """
+import decimal
+import torch
+from campc_harness import Run
+
+class Odd:
+    def __init__(self, value):
+        self.value = value
+
+    def state_dict(self):
+        return {"value": self.value}
+
+    def load_state_dict(self, state):
+        self.value = state["value"]
+
+model = torch.nn.Linear(2, 1)
+endless = []
+endless.append(endless)
+with Run.start() as run:
+    run.track(model=model)
+    if CASE == "kind":
+        run.track(odd=Odd(decimal.Decimal("0.1")))
+    if CASE == "endless":
+        run.track(odd=Odd(endless))
+    for step in run.steps(3):
+        if CASE == "late" or step == 2:
+            run.track(model=model)  # once more, which changes nothing
+            run.track(odd=Odd(1))
+        print("after", step)
+"""
+
+
+@pytest.mark.parametrize(
+    ("case", "text", "steps"),
+    [
+        ("kind", "odd.value is a Decimal, which a checkpoint doesn't keep", ["1"]),
+        ("endless", "a tracked state holds itself, or is nested too deeply", ["1"]),
+        ("late", "track(odd=…) comes when the loop has begun, and could not be restored: track it before", []),
+    ],
+)
+def test_what_could_not_be_resumed_is_refused_in_the_first_step(
+    tmp_path: Path, case: str, text: str, steps: list[str]
+) -> None:
+    ended = by_hand(tmp_path, script=REFUSED.replace("CASE", repr(case)))
+    assert ended.returncode == 78 and text in ended.stderr and "Traceback" not in ended.stderr
+    assert [line.split()[1] for line in ended.stdout.splitlines() if line.startswith("after")] == steps

@@ -9,6 +9,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from campc_harness.ledger import read
 from tests.harness.bundles import ROOT, Bundle, campaign, executes, run, window
 
@@ -74,3 +76,32 @@ def test_by_hand_a_command_gets_a_ledger_and_bounded_restarts(tmp_path: Path) ->
     assert [record.event for record in found.records] == ["launch"] + ["start", "crash"] * 3
     (tmp_path / "ready").touch()
     assert subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, timeout=60).returncode == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2])
+@pytest.mark.parametrize(
+    ("command", "ended"),
+    [
+        ("exec sleep 60", None),
+        ("trap 'exit 0' TERM INT HUP USR1 USR2; echo ready; while :; do sleep 0.1; done", "exit code 0"),
+        ("trap 'exit 7' TERM INT HUP USR1 USR2; echo ready; while :; do sleep 0.1; done", "exit code 7"),
+    ],
+    ids=["no handler", "saves", "complains"],
+)
+def test_by_hand_a_command_that_is_asked_to_leave_is_interrupted(
+    tmp_path: Path, number: signal.Signals, command: str, ended: str | None
+) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "compiler")}
+    argv = [sys.executable, "-m", "campc_harness", "exec", "--", "bash", "-c", f"echo ready; {command}"]
+    with subprocess.Popen(argv, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        if ended is not None:
+            assert process.stdout.readline() == "ready\n"  # now the trap is set
+        process.send_signal(number)
+        assert process.wait(60) == 75
+    last = read(tmp_path / "campc-exec/ledger.jsonl").records[-1]
+    assert last.event == "interrupted" and last.reason is not None
+    assert last.reason.startswith(f"asked by {number.name}; the command ") and last.reason.endswith(
+        ended or f"signal {number.name}"
+    )

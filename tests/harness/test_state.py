@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from campc_harness import codec, rng, state
 from campc_harness.checkpoint import Checkpoints
 from campc_harness.context import Policy, by_hand
 from campc_harness.errors import Misconfigured, Unsaveable
-from campc_harness.memory import Buffers
+from campc_harness.memory import Buffers, memory
 from campc_harness.order import Plan, seed_sample
 from campc_harness.ranks import Ranks
 from campc_harness.storage import LocalStorage
@@ -191,6 +192,74 @@ def test_numpy_state_comes_back(tmp_path: Path) -> None:
         assert type(back) is type(array) and back.dtype == array.dtype and back.tobytes() == array.tobytes()
 
 
+def _dtypes() -> list[torch.dtype]:
+    found = {value for value in vars(torch).values() if isinstance(value, torch.dtype)}
+    # Quantised types, and those of parts of a byte, which torch has by name alone.
+    return sorted((kind for kind in found if not re.match(r"torch\.(q|quint|u?int[1-7]$|bits)", str(kind))), key=str)
+
+
+def content(tensor: torch.Tensor) -> bytes:
+    whole = tensor.resolve_conj().resolve_neg().contiguous()
+    return bytes(memory(whole))
+
+
+@pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental")
+@pytest.mark.parametrize("pieces", [False, True], ids=["staged", "in pieces"])
+def test_tensors_of_every_type_and_form_come_back(tmp_path: Path, pieces: bool) -> None:
+    draw = torch.Generator().manual_seed(1)
+    raw = torch.randint(0, 256, (16 * 7,), dtype=torch.uint8, generator=draw)
+    whole = {str(kind): raw.view(kind) if kind is not torch.bool else raw > 100 for kind in _dtypes()}
+    assert len(whole) > 18
+    waves = torch.view_as_complex(torch.randn(4, 3, 2, generator=draw))
+    forms = {name: [tensor, tensor[::2], tensor[:0], tensor[1], tensor[1:3]] for name, tensor in whole.items()}
+    forms["more"] = [
+        waves.conj(),
+        waves.conj().imag,
+        waves.conj().t(),
+        waves.real.expand(2, 4, 3),
+        torch.empty(0, 5, 0),
+    ]
+    one = checkpoints(tmp_path)
+    if pieces:
+        one.buffers.renounce()
+    save(one, forms, 1)
+    restored = one.restore()
+    assert restored is not None
+    back = restored.state["value"]
+    for name, tensors in forms.items():
+        for tensor, found in zip(tensors, back[name], strict=True):
+            assert found.dtype == tensor.dtype and found.shape == tensor.shape
+            assert content(found) == content(tensor)
+    assert state.first_difference(forms, back, "value") is None
+    assert state.first_difference(back, forms, "value") is None
+
+
+def test_tensors_are_compared_wherever_they_begin() -> None:
+    whole = torch.arange(9.0)
+    for start in range(4):
+        part, apart = whole[start : start + 4], whole[start : start + 4].clone()
+        assert state.first_difference(part, apart, "w") is None and state.first_difference(apart, part, "w") is None
+        apart[2] += 1
+        assert "of 16 bytes" in str(state.first_difference(part, apart, "w"))
+    waves = torch.randn(4, dtype=torch.cfloat)
+    assert state.first_difference(waves.conj(), waves.conj().resolve_conj(), "w") is None
+    assert state.first_difference(waves, waves.conj(), "w") is not None, "of one memory, and yet others"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{float("nan"): 1, 2: float("nan")}, {float("nan"), 1.0}, frozenset({float("nan")}), [float("nan"), -0.0, 1e-320]],
+)
+def test_what_is_not_equal_to_itself_comes_back(tmp_path: Path, value: Any) -> None:
+    one = checkpoints(tmp_path)
+    save(one, value, 1)
+    restored = one.restore()
+    assert restored is not None and state.first_difference(value, restored.state["value"], "value") is None
+    assert state.first_difference({float("nan"): 1}, {float("nan"): 2}, "v") == "v.nan is 2, not 1"
+    assert state.first_difference({1: 1}, {2: 1}, "v") == "v has other keys: 1, 2"
+    assert state.first_difference({0.0}, {1.0}, "v") is not None
+
+
 def test_shared_storage_is_stored_once() -> None:
     encoder = codec.Encoder()
     weight = torch.randn(8, 8)
@@ -198,8 +267,27 @@ def test_shared_storage_is_stored_once() -> None:
     assert len(encoder.leaves) == 3
 
 
+class Kind(torch.Tensor):
+    """A tensor of a type that loading would lose."""
+
+
 @pytest.mark.parametrize(
-    "value", [object(), lambda: 0, torch.eye(3).to_sparse(), torch.empty(3, device="meta"), numpy.array([object()])]
+    "value",
+    [
+        object(),
+        lambda: 0,
+        torch.eye(3).to_sparse(),
+        torch.empty(3, device="meta"),
+        torch.nested.as_nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged),
+        torch.Tensor._make_subclass(Kind, torch.ones(2)),
+        torch.nn.parameter.UninitializedParameter(),
+        numpy.array([object()]),
+        numpy.zeros(2, dtype=[("a", "i4"), ("b", "f8")]),
+        numpy.zeros(2, dtype=[("a", "i4"), ("b", "f8")])[0],
+        numpy.ma.array([1, 2], mask=[0, 1]),
+        numpy.zeros((1, 1)).view(numpy.matrix),
+    ],
+    ids=lambda value: type(value).__name__,
 )
 def test_what_is_not_kept_is_named(value: Any) -> None:
     with pytest.raises(Unsaveable, match=r"^tracked\.deep\.1 "):
