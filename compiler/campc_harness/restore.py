@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import collections
+import errno
 import json
 import time
 from collections.abc import Callable, Mapping
@@ -18,10 +20,13 @@ from campc_harness.memory import Slot, in_large_pages, memory
 from campc_harness.ranks import Ranks
 from campc_harness.state import decode
 from campc_harness.storage import Storage
-from campc_harness.verified import read_verified
+from campc_harness.verified import NO_FILE, read_verified
 
 Report = Callable[..., None]
 NOWHERE: Mapping[str, torch.Tensor] = {}
+
+# A disk's own fault, which another try doesn't mend. That a place is away or refuses is another matter.
+_UNREADABLE = frozenset({errno.EIO, errno.EUCLEAN, errno.EBADMSG, errno.ENODATA, errno.ELOOP})
 
 
 @dataclass
@@ -46,18 +51,20 @@ def restore(
 ) -> Restored | None:
     """The newest committed checkpoint that verifies, or None where there is none.
 
-    What doesn't verify is renamed to `quarantined-…` and kept. Steps that two attempts died from are passed over.
+    What doesn't verify is renamed to `quarantined-…` and kept. Steps that two attempts died from are passed over, and so is
+    what the disk can't read, as long as an older one stands behind it.
 
     Args:
         into: tensors that may be read into where they lie, by the names that the manifest has; they are then the state's.
 
     Raises:
         RuntimeError: none verifies, and `into` holds what was read of one: what stood there is gone.
+        OSError: none verifies, and one can't be read; or the place is away, or refuses.
     """
-    spoiled = False
+    spoiled, unreadable = False, ""
     names = [name for name in ranks.from_first(storage.committed()) if not _passed_over(name, context, report)]
     for number, name in enumerate(names, 1):
-        restored, fault = None, None
+        restored, fault, bad = None, None, False
         # The last one is read into memory of its own: if it is damaged, the run starts from what stands in the tensors.
         given = into if number < len(names) and ranks.world == 1 else NOWHERE
         try:
@@ -67,12 +74,23 @@ def restore(
             restored = read(storage, name, manifest, ranks.rank, begun, given)
         except Damaged as error:
             fault = str(error)
+        except OSError as error:
+            if error.errno not in _UNREADABLE:
+                raise
+            fault, bad = str(error), True
         if not ranks.any(fault is not None):
             return restored
+        if ranks.any(bad):
+            unreadable = f"{name} can't be read: {fault or 'as another rank found'}"
+            report("note", text=f"{unreadable}; it is passed over")
+            continue
         if ranks.rank == 0:
             storage.set_aside(name, "quarantined")
             report("quarantine", folder=name, reason=fault or "another rank's part is damaged")
         ranks.barrier()
+    if unreadable:
+        # Not from the beginning: somebody may mend the disk, and all that was trained stands on it.
+        raise OSError(errno.EIO, f"{unreadable}, and there is no other sound checkpoint")
     if spoiled:
         raise RuntimeError(
             "no checkpoint is sound, and parts of one stand in the model: start again, from the beginning"
@@ -96,7 +114,7 @@ def read_manifest(storage: Storage, name: str) -> Manifest:
     try:
         with storage.open(name, manifests.NAME) as stream:
             return manifests.parse(stream.read())
-    except FileNotFoundError as error:
+    except NO_FILE as error:
         raise Damaged("it has no manifest") from error
 
 
@@ -133,7 +151,9 @@ def read(
     tensor_file, state_file = manifests.tensor_file(part), manifests.state_file(part)
     try:
         entries = manifest.tensors[tensor_file]
-        tensors = [_place(slot, into.get(label)) for label, slot in entries]
+        # Two of one name would be read into the same place.
+        names = collections.Counter(label for label, _ in entries)
+        tensors = [_place(slot, into.get(label) if names[label] == 1 else None) for label, slot in entries]
         pieces = [(slot.offset, memory(tensor)) for (_, slot), tensor in zip(entries, tensors, strict=True)]
         read_verified(storage, name, tensor_file, manifest.files[tensor_file], pieces)
         tree = memoryview(bytearray(manifest.files[state_file].bytes))

@@ -22,6 +22,7 @@ from campc_harness.storage import Storage
 BLOCK = 2**20
 READERS = 8
 HASHERS = 4
+NO_FILE = (FileNotFoundError, IsADirectoryError, NotADirectoryError)
 
 Put = Callable[[memoryview], None]
 
@@ -152,7 +153,7 @@ class _Reader:
                 while not self.stop.is_set() and (chunk := self._next(mine)) is not None:
                     stream.seek(chunk.start)
                     self._verify(stream, chunk)
-        except FileNotFoundError as error:
+        except NO_FILE as error:
             raise Damaged(f"{file} is missing") from error
 
     def _next(self, mine: collections.deque[_Chunk]) -> _Chunk | None:

@@ -66,6 +66,17 @@ def shift(folder: Path) -> None:
     path.write_text(json.dumps(manifest))
 
 
+def cover(folder: Path) -> None:
+    """A folder where a file was."""
+    (folder / "rank-00000.bin").unlink()
+    (folder / "rank-00000.bin").mkdir()
+
+
+def cover_manifest(folder: Path) -> None:
+    (folder / "MANIFEST.json").unlink()
+    (folder / "MANIFEST.json").mkdir()
+
+
 def other_run(folder: Path) -> None:
     path = folder / "MANIFEST.json"
     manifest = json.loads(path.read_text())
@@ -74,7 +85,20 @@ def other_run(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "damage", [truncate, lengthen, flip, empty, lose_state, lose_manifest, tear_manifest, shift, other_run]
+    "damage",
+    [
+        truncate,
+        lengthen,
+        flip,
+        empty,
+        lose_state,
+        lose_manifest,
+        tear_manifest,
+        shift,
+        cover,
+        cover_manifest,
+        other_run,
+    ],
 )
 def test_a_damaged_checkpoint_is_set_aside(bundle: Make, damage: Callable[[Path], None]) -> None:
     one = bundle(params=STEPS)
@@ -89,6 +113,34 @@ def test_a_damaged_checkpoint_is_set_aside(bundle: Make, damage: Callable[[Path]
     assert last.events("resume")[0]["step"] == older
     assert last.events("quarantine")[0]["folder"] == f"step-{newest:09d}"
     assert (one.checkpoints / f"quarantined-step-{newest:09d}-1").is_dir(), "its bytes are kept"
+    twin = bundle(params=STEPS, name="twin")
+    twin.complete()
+    assert digest(one) == digest(twin)
+
+
+def unreadable(folder: Path) -> None:
+    """A file whose every read is an input/output error, as on a disk with a bad block."""
+    (folder / "MANIFEST.json").rename(folder / "hidden")
+    (folder / "MANIFEST.json").symlink_to("/proc/self/mem")
+
+
+def test_what_the_disk_cannot_read_is_passed_over_but_never_for_nothing(bundle: Make) -> None:
+    one = bundle(params=STEPS)
+    attempt = one.start(PAUSE="0.03")
+    attempt.until_event("checkpoint", 2)
+    attempt.kill()
+    attempt.wait()
+    older, newest = one.committed()
+    for step in (older, newest):
+        unreadable(one.checkpoints / f"step-{step:09d}")
+    lost = one.start()
+    assert lost.wait() == 1 and not lost.events("resume"), "it does not begin anew"
+    assert f"step-{older:09d} can't be read: [Errno 5]" in lost.text()
+    (one.checkpoints / f"step-{older:09d}/hidden").rename(one.checkpoints / f"step-{older:09d}/MANIFEST.json")
+    last = one.complete()
+    assert last.events("resume")[0]["step"] == older
+    assert any("passed over" in event["text"] for event in last.events("note"))
+    assert (one.checkpoints / f"superseded-step-{newest:09d}-1").is_dir()
     twin = bundle(params=STEPS, name="twin")
     twin.complete()
     assert digest(one) == digest(twin)

@@ -192,3 +192,23 @@ def test_ranks_that_restore_together_read_into_memory_of_their_own(tmp_path: Pat
     place.checkpoints._ranks.from_first = lambda value: value  # type: ignore[method-assign]
     assert place.checkpoints.restore(targets(tracked(model=model))) is not None
     assert same(model, network(9))
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_two_of_one_name_in_a_checkpoint_stay_apart(tmp_path: Path, swapped: bool) -> None:
+    def objects(seed: int) -> Tracked:
+        whole, part = network(seed), torch.nn.Linear(4, 3)
+        pair = {"model": whole, "model.0": part}
+        return tracked(**(dict(reversed(pair.items())) if swapped else pair))
+
+    context = by_hand({}, seed=0, folder=tmp_path, policy=Policy(keep=4))
+    one = Checkpoints(LocalStorage(tmp_path / "there"), context, Ranks(0, 1), lambda *_, **__: None)
+    one.claim()
+    saved, fresh = objects(1), objects(2)
+    for step in (1, 2):
+        one.submit(state.stage({"objects": saved.state()}, step, {}, one.buffers))
+        one.wait()
+    restored = one.restore(targets(fresh, "objects."))
+    assert restored is not None
+    state.load(fresh, restored.state["objects"])
+    assert state.first_difference(saved.state(), fresh.state(), "objects") is None
