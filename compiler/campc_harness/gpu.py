@@ -27,6 +27,7 @@ class Gpu:
         index: its place among all GPUs of the machine.
         energy_j: joules that it took since its driver was loaded.
         power_w: watts that it takes now.
+        uuid: `GPU-…`, or empty.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Gpu:
     index: int = 0
     energy_j: float | None = None
     power_w: float | None = None
+    uuid: str = ""
 
 
 class _Memory(ctypes.Structure):
@@ -71,10 +73,18 @@ def gpus_by_torch() -> list[Gpu]:
 
 
 def visible() -> list[Gpu]:
-    """Those of the GPUs that `CUDA_VISIBLE_DEVICES` names by number; all where it names none."""
-    found = gpus()
-    numbers = {int(item) for item in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if item.strip().isdigit()}
-    return [item for item in found if item.index in numbers] or found
+    """Those of the GPUs that `CUDA_VISIBLE_DEVICES` names, by number or identifier; all where it names none of them."""
+    found, stated = gpus(), os.environ.get("CUDA_VISIBLE_DEVICES")
+    names = [item.strip() for item in (stated or "").split(",")]
+    if stated is not None and names[0] in ("", "-1", "NoDevFiles"):
+        return []
+    # An identifier may be cut short, as long as it is one GPU's alone.
+    chosen = [
+        item
+        for item in found
+        if any(name == str(item.index) or (name.startswith("GPU-") and item.uuid.startswith(name)) for name in names)
+    ]
+    return chosen or found
 
 
 def utilisation(found: Sequence[Gpu]) -> float | None:
@@ -151,6 +161,8 @@ def _gpu(nvml: ctypes.CDLL, index: int) -> Gpu | None:
     if nvml.nvmlDeviceGetHandleByIndex_v2(ctypes.c_uint(index), ctypes.byref(device)):
         return None
     nvml.nvmlDeviceGetName(device, name, 96)
+    uuid = ctypes.create_string_buffer(96)
+    nvml.nvmlDeviceGetUUID(device, uuid, 96)
     nvml.nvmlDeviceGetMemoryInfo(device, ctypes.byref(memory))
     known = nvml.nvmlDeviceGetUtilizationRates(device, ctypes.byref(use)) == 0
     millijoules = _number(nvml, "nvmlDeviceGetTotalEnergyConsumption", device, ctypes.c_ulonglong())
@@ -163,6 +175,7 @@ def _gpu(nvml: ctypes.CDLL, index: int) -> Gpu | None:
         index,
         millijoules / 1000 if millijoules is not None else None,
         milliwatts / 1000 if milliwatts is not None else None,
+        uuid.value.decode("ascii", "replace"),
     )
 
 

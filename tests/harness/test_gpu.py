@@ -39,6 +39,28 @@ def ask(code: str, **environment: str) -> list[object]:
     return list(json.loads(done.stdout))
 
 
+@needs_gcc
+@pytest.mark.parametrize(
+    ("stated", "chosen"),
+    [
+        (None, [0, 1, 2]),
+        ("", []),
+        ("-1", []),
+        ("NoDevFiles", []),
+        ("2", [2]),
+        (" 0, 2", [0, 2]),
+        ("GPU-1a0a0000-1111-2222-3333-444444444444", [1]),
+        ("GPU-2a,GPU-0a", [0, 2]),
+        ("7", [0, 1, 2]),
+        ("MIG-1234", [0, 1, 2]),
+    ],
+)
+def test_which_gpus_are_the_launcher_s(tmp_path: Path, stated: str | None, chosen: list[int]) -> None:
+    environment = {} if stated is None else {"CUDA_VISIBLE_DEVICES": stated}
+    there = library(tmp_path / "lib")
+    assert ask("print(json.dumps([g.index for g in gpu.visible()]))", **there, NVML_GPUS="3", **environment) == chosen
+
+
 METER = """
 began, meter = time.monotonic(), gpu.EnergyMeter()
 for _ in range(3):
