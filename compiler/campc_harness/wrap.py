@@ -38,7 +38,7 @@ def wrap(command: Sequence[str], checkpoints: str | None) -> int:
     """Run `command` under the harness; the exit code."""
     if os.environ.get("CAMPC_ATTEMPT_DIR"):
         return _Inside(command, checkpoints).run()
-    return _by_hand(command)
+    return _by_hand(command, Path(checkpoints) if checkpoints else None)
 
 
 class _Inside:
@@ -63,7 +63,7 @@ class _Inside:
             signal.signal(number, self._ask)
         self._send("hello", pid=os.getpid(), python=platform.python_version(), torch=None, device="unknown")
         self._send("resume", step=0, **{"from": None})
-        seen = self._newest()
+        seen = _newest(self._folder)
         environment = {
             name: value for name, value in os.environ.items() if name not in ("CAMPC_REPORT_FD", "CAMPC_LIFE_FD")
         }
@@ -121,21 +121,11 @@ class _Inside:
         self._asked = self._asked or number
 
     def _progress(self, seen: tuple[float, str]) -> tuple[float, str]:
-        newest = self._newest()
+        newest = _newest(self._folder)
         if newest > seen:
             self._commits = max(self._commits + 1, int(time.time()))
             self._send("checkpoint", step=self._commits, bytes=None, write_s=None, verified=False, path=newest[1])
         return newest
-
-    def _newest(self) -> tuple[float, str]:
-        """When something last changed in the folder of checkpoints, and what."""
-        if self._folder is None:
-            return (0.0, "")
-        found = [(0.0, "")]
-        with contextlib.suppress(OSError):
-            for entry in os.scandir(self._folder):
-                found.append((entry.stat().st_mtime, entry.name))
-        return max(found)
 
     def _send(self, event: str, **fields: Any) -> None:
         if self._report is None:
@@ -144,8 +134,17 @@ class _Inside:
             os.write(self._report, (json.dumps({"event": event, "rank": self._rank, **fields}) + "\n").encode())
 
 
-def _by_hand(command: Sequence[str]) -> int:
-    """Supervise `command` from a terminal or a job script: a log, a ledger, bounded restarts."""
+def _newest(folder: Path | None) -> tuple[float, str]:
+    """When something last changed in the folder of checkpoints, and what."""
+    found = [(0.0, "")]
+    if folder is not None:
+        with contextlib.suppress(OSError):
+            found += [(entry.stat().st_mtime, entry.name) for entry in os.scandir(folder)]
+    return max(found)
+
+
+def _by_hand(command: Sequence[str], checkpoints: Path | None) -> int:
+    """Supervise `command` from a terminal or a job script: a log, a ledger, restarts as long as it makes progress."""
     home = Path("campc-exec").resolve()
     ledger = Ledger(home / "ledger.jsonl", "by-hand", platform.node() or "unknown")
     asked: list[int] = []
@@ -153,7 +152,9 @@ def _by_hand(command: Sequence[str]) -> int:
         signal.signal(number, lambda received, _: asked.append(received))
     ledger.append("launch", command=shlex.join(command), pid=os.getpid())
     ending = Ending("crash", 1, "")
-    for attempt in range(1, _TRIES + 1):
+    attempt, fruitless, seen = 0, 0, _newest(checkpoints)
+    while fruitless < _TRIES:
+        attempt += 1
         job = Job(
             window="exec",
             attempt=attempt,
@@ -180,8 +181,10 @@ def _by_hand(command: Sequence[str]) -> int:
         if ending.outcome != "crash" or asked:
             break
         print(f"campc: {ending.reason}", flush=True)
-        if attempt < _TRIES:
-            time.sleep(setting("CAMPC_PAUSE_S", 5.0) * 3 ** (attempt - 1))
+        before, seen = seen, _newest(checkpoints)
+        fruitless = 0 if seen > before else fruitless + 1
+        if fruitless < _TRIES:
+            time.sleep(setting("CAMPC_PAUSE_S", 5.0) * 3 ** max(0, fruitless - 1))
     ledger.close()
     return ending.code if 0 <= ending.code < 256 else 1
 

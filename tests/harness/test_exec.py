@@ -78,6 +78,18 @@ def test_by_hand_a_command_gets_a_ledger_and_bounded_restarts(tmp_path: Path) ->
     assert subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, timeout=60).returncode == 0
 
 
+def test_by_hand_a_command_is_retried_as_long_as_it_makes_progress(tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "compiler"), "CAMPC_PAUSE_S": "0.05"}
+    old = "mkdir -p ck; n=$(ls ck | wc -l); [ $n -ge 6 ] && exit 4; touch ck/$n; exit 3"
+    command = [sys.executable, "-m", "campc_harness", "exec", "--checkpoints", "ck", "--", "bash", "-c", old]
+    failed = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
+    assert failed.returncode == 4
+    crashes = [
+        record.more["code"] for record in read(tmp_path / "campc-exec/ledger.jsonl").records if record.event == "crash"
+    ]
+    assert crashes == [3] * 6 + [4] * 3
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2])
 @pytest.mark.parametrize(
     ("command", "ended"),
