@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import sys
 from collections.abc import Sequence
 
@@ -131,6 +132,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         return 130
+    except OSError as error:
+        if parsed.command.startswith("_") or error.errno not in _WRITES:
+            raise
+        # While something is written to a handle, the system doesn't say where it lies.
+        place = f" {error.filename}" if error.filename else ""
+        print(f"launch.sh: can't write{place} ({error.strerror}): {_WRITES[error.errno]}", file=sys.stderr)
+        return 78
+
+
+_ELSEWHERE = "the bundle must lie where it can be written to; copy it to such a folder, or mend its permissions"
+_ROOM = "free some room first: the record, the results and what is packed of them need it"
+_WRITES = {
+    errno.EROFS: _ELSEWHERE,
+    errno.EACCES: _ELSEWHERE,
+    errno.EPERM: _ELSEWHERE,
+    errno.ENOSPC: _ROOM,
+    errno.EDQUOT: _ROOM,
+}
 
 
 if __name__ == "__main__":
