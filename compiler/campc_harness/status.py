@@ -138,13 +138,17 @@ def text(shown: Status, width: int = 110) -> str:
     ]
     widths = [max(len(line[column]) for line in table) for column in range(len(head))]
     lines = [f"{shown.campaign} on {shown.lot}: the launcher {shown.launcher}", ""]
-    lines += [
-        "  ".join(cell.ljust(size) for cell, size in zip(line, widths, strict=True)).rstrip()[:width] for line in table
-    ]
+    lines += [_cut("  ".join(map(str.ljust, line, widths)), width) for line in table]
     lines += ["", *shown.lines]
     if shown.projection is not None:
         lines.append(projection_line(shown.projection))
     return "\n".join(lines)
+
+
+def _cut(line: str, width: int) -> str:
+    """A line that fits, and shows where something is left out: half of a number is another one."""
+    line = line.rstrip()
+    return line if len(line) <= width else line[: width - 1].rstrip() + "…"
 
 
 def projection_line(projection: Projection) -> str:

@@ -72,6 +72,13 @@ def test_what_does_not_fit_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert "DOES NOT FIT" in status.text(measured(tmp_path, monkeypatch, usable_end_s=1100))
 
 
+def test_what_is_cut_is_said_to_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = measured(tmp_path, monkeypatch)
+    for width in range(20, 120):
+        for line, whole in zip(status.text(shown, width).split("\n"), status.text(shown, 500).split("\n"), strict=True):
+            assert line == line.rstrip() and (line == whole or (line[-1] == "…" and len(line) <= width))
+
+
 def test_the_page_is_whole_and_holds_no_stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     html = page(measured(tmp_path, monkeypatch))
     opened: list[str] = []
