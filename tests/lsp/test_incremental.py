@@ -243,6 +243,20 @@ def test_paths_that_cant_be_any(path: str, tmp_path: Path) -> None:
         list(documents.related(name))
 
 
+@pytest.mark.parametrize("left", ["\n", "  # c\n\n", ";\n"])
+@pytest.mark.parametrize("behind", ["let b = 1h\n", "\tlet b = 1h\n", " run b {\n }\n", "  b = 1\n", "]\n"])
+@pytest.mark.parametrize(
+    "fault",
+    ["run a {\n", "run a {\n run c {\n", "tier useful {\n window a { takes = 1h\n", "let a = [\n", "run a\n}\n"],
+)
+def test_lines_from_which_the_item_was_taken(left: str, behind: str, fault: str) -> None:
+    before, taken = HEAD + "tier useful { window e { kind = review; takes = 1h } }\n", "let a = 2h\n"
+    for start, end in (("", ""), (TIER, ""), ("", TIER)):
+        whole = start + before + left + taken + behind + end
+        blank, broken = (start + part + left + behind + end for part in (before, HEAD + fault))
+        assert_the_same([whole, blank, broken, blank, whole], "x")
+
+
 def test_each_keystroke_of_a_block() -> None:
     text, typed = (
         HEAD + TIER,

@@ -113,12 +113,12 @@ def lay_out(source: Source) -> list[Layout]:
 def ranges(source: Source, begin: int, end: int, edges: tuple[Tokens, Tokens] | None = None) -> list[Lines]:
     """Some lines cut at their items; ``edges`` are the tokens around them, of a tier.
 
-    Raises Wider where the last of them don't end within, and Whole where brackets don't pair.
+    Raises Wider where the last of them don't end within, or no item stands in them, and Whole where brackets don't pair.
     """
     if begin == end:
         return []
     tokens, _ = tokenize(source, begin, end)
-    if not ends_with_line(tokens, end):
+    if not ends_with_line(tokens, end) or tokens.kinds.count(END) == len(tokens.kinds) - 1:
         raise Wider
     if edges is None:
         paired, brace = paired_within(in_a_row(source, (tokens,)), None)
