@@ -24,11 +24,17 @@ TYPES: Mapping[torch.dtype, str] = {
     torch.float16: "F16",
     torch.bfloat16: "BF16",
     torch.float8_e4m3fn: "F8_E4M3",
+    torch.float8_e4m3fnuz: "F8_E4M3FNUZ",
     torch.float8_e5m2: "F8_E5M2",
+    torch.float8_e5m2fnuz: "F8_E5M2FNUZ",
+    torch.complex64: "C64",
     torch.int64: "I64",
     torch.int32: "I32",
     torch.int16: "I16",
     torch.int8: "I8",
+    torch.uint64: "U64",
+    torch.uint32: "U32",
+    torch.uint16: "U16",
     torch.uint8: "U8",
     torch.bool: "BOOL",
 }
@@ -87,7 +93,8 @@ def _write(target: Path, tensors: Mapping[str, torch.Tensor], facts: Mapping[str
         stream.write(len(encoded).to_bytes(8, "little"))
         stream.write(encoded)
         for tensor in tensors.values():
-            stream.write(memory(tensor.contiguous()))
+            whole = tensor.contiguous()
+            stream.write(memory(whole))
         stream.flush()
         os.fsync(stream.fileno())
     os.replace(temporary, target)

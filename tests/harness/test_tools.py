@@ -12,6 +12,11 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from campc_harness import export, state
+from campc_harness.checkpoint import Checkpoints
+from campc_harness.context import Policy, by_hand
+from campc_harness.ranks import Ranks
+from campc_harness.storage import LocalStorage
 from campc_harness.weights import open_checkpoint
 from tests.harness.attempts import COMPILER, Bundle
 
@@ -34,6 +39,26 @@ def test_export(bundle: Make, tmp_path: Path) -> None:
     command[-2] = str(tmp_path)
     refused = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
     assert refused.returncode == 1 and refused.stderr == f"export: no checkpoint in {tmp_path}\n"
+
+
+def test_every_type_that_the_format_knows_is_exported(tmp_path: Path) -> None:
+    model, raw = torch.nn.Module(), torch.randint(0, 256, (64,), dtype=torch.uint8)
+    for kind in export.TYPES:
+        tensor = raw > 100 if kind is torch.bool else raw.view(kind)
+        model.register_buffer(str(kind).removeprefix("torch."), tensor)
+    model.register_buffer("turned", torch.randn(3, 4).t())
+    model.register_buffer("empty", torch.empty(0, 4))
+    model.register_buffer("scalar", torch.tensor(2.5))
+    context = by_hand({}, seed=0, folder=tmp_path, policy=Policy())
+    one = Checkpoints(LocalStorage(tmp_path / "there"), context, Ranks(0, 1), lambda *_, **__: None)
+    one.claim()
+    whole = {"objects": {"model": model.state_dict()}}
+    one.submit(state.stage(whole, 3, {"modules": ["model"]}, one.buffers))
+    one.wait()
+    names = export.export(str(tmp_path / "there"), tmp_path / "out.safetensors")
+    loaded = load_file(tmp_path / "out.safetensors")
+    assert set(names) == set(loaded) and len(names) == len(export.TYPES) + 3
+    assert state.first_difference(dict(model.state_dict()), loaded, "model") is None
 
 
 def test_a_run_starts_from_the_weights_of_another(bundle: Make) -> None:
