@@ -89,8 +89,17 @@ def by_hand(
 
     Without `folder` it is `campc-runs/SCRIPT-HASH` below the working directory, where the hash is that of `defaults` and
     `seed`: other parameters are another run.
+
+    Raises:
+        Misconfigured: a parameter is called by no text, or is an object that no other process has.
     """
     script = Path(sys.argv[0] or "script").stem or "script"
+    for name, value in defaults.items():
+        if not isinstance(name, str) or " at 0x" in repr(value):
+            raise Misconfigured(
+                f"defaults: {name!r} is {value!r}, which isn't the same in every process, so that nothing would be resumed; "
+                "names are text, and values are numbers, text, lists and the like"
+            )
     canonical = json.dumps([dict(defaults), seed], sort_keys=True, default=repr).encode()
     digest = hashlib.sha256(canonical).hexdigest()
     run_id = f"{script}-{digest[:8]}"

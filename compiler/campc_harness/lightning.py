@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from campc_harness import rng
 from campc_harness.errors import Misconfigured
 from campc_harness.frames import Files, Frame
-from campc_harness.loading import Collate, deal
+from campc_harness.loading import Collate, deal, size_of
 from campc_harness.order import Plan
 from campc_harness.phases import EVALUATE, TRAIN
 
@@ -62,7 +62,7 @@ def fit(
         raise Misconfigured("make the Trainer with enable_checkpointing=False: the run keeps the checkpoints")
     bridge = _Bridge(trainer, model, run)
     context = run.context
-    plan = Plan(context.seed, len(dataset), batch_size, context.world)
+    plan = Plan(context.seed, size_of(dataset), batch_size, context.world)
     bridge.fit(_Loader(dataset, plan, context.rank, workers, collate), rest)
 
 

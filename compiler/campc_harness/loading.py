@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import weakref
 from collections.abc import Callable, Iterator
@@ -57,6 +58,21 @@ def draws_random(dataset: Any) -> bool:
     return type(dataset) not in (TensorDataset, list, tuple, torch.Tensor, range)
 
 
+def size_of(dataset: Any) -> int:
+    """How many samples a dataset has.
+
+    Raises:
+        Misconfigured: it doesn't say, or can't be asked by index.
+    """
+    if not isinstance(dataset, IterableDataset) and hasattr(dataset, "__getitem__"):
+        with contextlib.suppress(TypeError, NotImplementedError):
+            return len(dataset)
+    raise Misconfigured(
+        f"this needs a dataset with __len__ and __getitem__, not a {type(dataset).__name__}; "
+        "for a stream, wrap a loader that has state_dict in run.data(loader)"
+    )
+
+
 def deal(
     dataset: Any,
     plan: Plan,
@@ -73,15 +89,7 @@ def deal(
 
     What comes out is the same for any number of `workers`: samples draw from generators seeded by (seed, epoch, index),
     and the global generators are left as they were.
-
-    Raises:
-        Misconfigured: the dataset can't be asked by index.
     """
-    if isinstance(dataset, IterableDataset) or not hasattr(dataset, "__getitem__"):
-        raise Misconfigured(
-            f"run.batches needs a dataset with __len__ and __getitem__, not a {type(dataset).__name__}; "
-            "for a stream, wrap a loader that has state_dict in run.data(loader)"
-        )
     places = itertools.islice(plan.walk(epoch, position, rank), count)
     if workers:
         return _in_workers(dataset, plan, places, workers, collate, options)

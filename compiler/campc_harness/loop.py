@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from campc_harness.errors import Misconfigured
-from campc_harness.loading import Collate, Dealt, deal
+from campc_harness.loading import Collate, Dealt, deal, size_of
 from campc_harness.order import Plan
 
 if TYPE_CHECKING:
@@ -117,10 +117,10 @@ class Batches(Loop):
         if (steps is None) == (epochs is None):
             raise Misconfigured("run.batches needs either steps= or epochs=")
         context = session.context
-        self._plan = Plan(context.seed, len(dataset), batch_size, context.world, shuffle, drop_last)
+        self._plan = Plan(context.seed, size_of(dataset), batch_size, context.world, shuffle, drop_last)
         if not self._plan.per_epoch():
             raise Misconfigured(
-                f"the dataset has {len(dataset)} samples, and a batch takes {self._plan.stride} over all ranks"
+                f"the dataset has {self._plan.size} samples, and a batch takes {self._plan.stride} over all ranks"
             )
         micro = self._plan.per_epoch() * epochs if epochs is not None else None
         super().__init__(session, -(-micro // accumulate) if micro is not None else (steps or 0))

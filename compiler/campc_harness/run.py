@@ -320,8 +320,14 @@ class Run:
         load_weights(os.fspath(path), session.tracked, session.context, session.ranks)
 
     def every(self, n: int) -> bool:
-        """Whether `n` divides the current step. In a rehearsal it is true once, right after the checkpoint."""
+        """Whether `n` divides the current step. In a rehearsal it is true once, right after the checkpoint.
+
+        Raises:
+            Misconfigured: `n` is below one.
+        """
         session = self._session
+        if n < 1:
+            raise Misconfigured(f"run.every needs a whole number above zero, not {n!r}")
         if not self.accumulated:
             return False
         if session.rehearsal.active and session.loop is not None:

@@ -101,3 +101,44 @@ def test_what_could_not_be_resumed_is_refused_in_the_first_step(
     ended = by_hand(tmp_path, script=REFUSED.replace("CASE", repr(case)))
     assert ended.returncode == 78 and text in ended.stderr and "Traceback" not in ended.stderr
     assert [line.split()[1] for line in ended.stdout.splitlines() if line.startswith("after")] == steps
+
+
+MISUSED = """
+import torch
+from campc_harness import Run
+
+class Stream(torch.utils.data.IterableDataset):
+    def __iter__(self):
+        return iter(range(9))
+
+class Endless:
+    def __getitem__(self, index):
+        return index
+
+with Run.start(DEFAULTS) as run:
+    CASE
+"""
+
+
+@pytest.mark.parametrize(
+    ("defaults", "case", "text"),
+    [
+        (
+            "{}",
+            "list(run.batches(Stream(), 2, steps=1))",
+            "needs a dataset with __len__ and __getitem__, not a Stream;",
+        ),
+        (
+            "{}",
+            "list(run.batches(Endless(), 2, steps=1))",
+            "needs a dataset with __len__ and __getitem__, not a Endless;",
+        ),
+        ("{}", "list(run.batches(iter([1, 2]), 2, steps=1))", "not a list_iterator;"),
+        ("{}", "[run.every(0) for _ in run.steps(2)]", "run.every needs a whole number above zero, not 0"),
+        ("{'act': lambda x: x}", "pass", "defaults: 'act' is <function <lambda> at 0x"),
+        ("{1: 2, 'a': 3}", "pass", "defaults: 1 is 2, which isn't the same in every process"),
+    ],
+)
+def test_what_is_said_wrongly_is_told_in_one_line(tmp_path: Path, defaults: str, case: str, text: str) -> None:
+    ended = by_hand(tmp_path, script=MISUSED.replace("DEFAULTS", defaults).replace("CASE", case))
+    assert ended.returncode == 78 and text in ended.stderr and "Traceback" not in ended.stderr
