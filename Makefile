@@ -40,7 +40,7 @@ check: $(STAMP)  ## lint, format and types
 	$(VENV)/bin/mypy
 
 test: check $(BROWSER)  ## check, then every test but the soak
-	$(PY) -m pytest -n 2
+	$(PY) -m pytest -n 2 --dist worksteal
 
 golden: $(STAMP)  ## rewrite the expected outputs; read the diff before committing it
 	CAMPC_GOLDEN=write $(PY) -m pytest -n 2 -q tests
