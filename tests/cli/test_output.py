@@ -169,3 +169,18 @@ def test_what_goes_with_a_dropped_window_is_said(tmp_path: Path, capsys: pytest.
     main(["check", "--format", "json", "--select", "C302", str(tmp_path / "a.campaign")])
     (found,) = json.loads(capsys.readouterr().out)["diagnostics"]
     assert "dropping a would make it fit, and b goes with it" in found["help"]
+
+
+def test_a_file_that_is_named_twice_is_checked_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec = tmp_path / "a.campaign"
+    spec.write_text("campaign a {\n")
+    (tmp_path / "link.campaign").symlink_to(spec)
+    assert main(["check", str(spec), str(spec), str(tmp_path), "--format", "concise"]) == 1
+    once = capsys.readouterr().out
+    assert main(["check", str(spec), "--format", "concise"]) == 1
+    assert once == capsys.readouterr().out
+
+
+def test_a_difference_names_a_file_that_is_not_there_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["diff", "nope.campaign", "other.campaign"]) == 1
+    assert capsys.readouterr().err == "campc: nope.campaign does not exist\n"

@@ -95,7 +95,8 @@ def read(path: Path) -> Side:
 
     compiled = compile_path(path)
     if not isinstance(compiled, Compiled):
-        raise Unreadable(f"{path}: {compiled[0].message}" if compiled else f"{path} can't be read")
+        said = compiled[0].message if compiled else "it can't be read"
+        raise Unreadable(said if str(path) in said else f"{path}: {said}")
     faults = tuple(f"{fault.code} {fault.message}" for fault in compiled.errors)
     if any(fault.code[:2] in _NO_PLAN for fault in compiled.errors):
         more = f", and {len(faults) - 1} more" if len(faults) > 1 else ""

@@ -26,18 +26,31 @@ class Input:
 
 
 def inputs(paths: Sequence[str], stdin_name: str | None) -> Iterator[Input]:
-    """The inputs that paths name, in order; folders are searched for specs."""
+    """The inputs that paths name, in order, each file once; folders are searched for specs."""
     from campc.syntax.read import read
 
+    seen: set[str] = set()
     for text in paths or ["."]:
         if text == "-":
             yield _standard_input(stdin_name)
             continue
         if os.path.isdir(text):
             for found in _search(text):
-                yield _input(found, found, read(found, found), searched=True)
-            continue
-        yield _input(text, text, read(text, text))
+                if _is_new(found, seen):
+                    yield _input(found, found, read(found, found), searched=True)
+        elif _is_new(text, seen):
+            yield _input(text, text, read(text, text))
+
+
+def _is_new(path: str, seen: set[str]) -> bool:
+    """Whether a file wasn't named before; enters it."""
+    try:
+        real = os.path.realpath(path)
+    except ValueError:  # a NUL in it, of which reading tells
+        real = path
+    new = real not in seen
+    seen.add(real)
+    return new
 
 
 def one_input(text: str) -> Input:
