@@ -1,4 +1,4 @@
-"""Value classes for what a check needs: declared as with attrs, and made in a tenth of its time.
+"""Value classes for what a check needs: declared as with attrs, and made in a small part of its time.
 
 ``campc check`` starts for each file that is saved. Importing attrs and compiling the methods of some 150 classes costs several times
 what the check itself does, so the classes on its path are made here: the same declarations with the same meaning (the type
