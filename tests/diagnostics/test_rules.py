@@ -209,6 +209,23 @@ tier essential {
     assert "it would end 1 h after box can be used" in (does_not.help or "")
 
 
+def test_of_very_many_windows_that_overlap_each_is_told() -> None:
+    rows = "".join(
+        f"  window w{i:02} {{ kind = evaluate; on = box; takes = 2h; starts = +{i}min }}\n" for i in range(50)
+    )
+    faults = found(f"tier essential {{\n{rows}}}\n", "C301")
+    assert [f.message.split()[0] for f in faults] == [f"w{i:02}" for i in range(1, 50)]
+    assert faults[0].message.startswith("w01 and w00 both hold") and faults[0].message.endswith(
+        ": 1 h 59 min in common"
+    )
+    assert [len(f.related) for f in faults] == [1, 2, 3, 4, 5, 6] + [6] * 34 + [2] * 9
+    assert faults[6].message.endswith("; and 1 more")
+    # Which others there are is not recorded of so many, so no number is said.
+    assert all(f.message.endswith("; and others") for f in faults[7:])
+    assert "w40 fits from" in (faults[39].help or "") and "w41" not in (faults[40].help or "")
+    assert faults[48].label == "2026-12-01 09:49 to 2026-12-01 11:49"
+
+
 def test_a_cheaper_package_must_keep_the_same_time_free() -> None:
     fragment = """
 package three { gpu = "RTX 4090"; duration = 3d; price = 47.14 USD }

@@ -10,6 +10,9 @@ import jsonschema
 import pytest
 
 from campc.cli import main
+from campc.diagnostic import Diagnostic, Note
+from campc.render.text import Style, render_one
+from campc.source import Source
 
 HERE = Path(__file__).parent
 SARIF = json.loads((HERE / "sarif-2.1.0-rtm.5.json").read_text())
@@ -154,3 +157,10 @@ def test_junit_is_xml_whatever_a_spec_says(tmp_path: Path, capsys: pytest.Captur
     root, found = _junit(text)
     assert found and (root[0].get("name") or "").endswith("a<b>&\"'\ufffd.campaign")
     assert not re.search("[\x00-\x08\x0b-\x1f\ufffe]", text)
+
+
+def test_a_second_place_on_the_same_line_of_another_file_shows_its_line() -> None:
+    here, there = Source("here.campaign", "let a = 1\n"), Source("there.campaign", "let b = 2\n")
+    fault = Diagnostic("C206", here.span(4, 5), "twice", (Note(there.span(4, 5), "there, too"),))
+    text = render_one(fault, Style())
+    assert "1 | let a = 1\n  |     ^\n ::: there.campaign:1:5\n1 | let b = 2\n  |     - there, too\n" in text

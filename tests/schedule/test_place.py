@@ -93,6 +93,10 @@ def test_conflicts_are_exactly_the_pairs_that_share_a_gpu_and_time(text: str) ->
     for conflict in plan.conflicts:
         assert conflict.first.fixed and conflict.second.fixed
         assert conflict.first.start <= conflict.second.start
+        assert conflict.shared == conflict.first.interval & conflict.second.interval
+        assert set(conflict.gpus) == set(conflict.first.gpus) & set(conflict.second.gpus)
+    turns = [(c.second.start, c.second.window.order, c.first.window.order) for c in plan.conflicts]
+    assert turns == sorted(turns)
 
 
 @given(specs())

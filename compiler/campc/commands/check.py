@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from campc.codes import CODES
+from campc.collecting import uncollected
 from campc.commands.inputs import Input, inputs
 from campc.commands.output import written
 from campc.diagnostic import Diagnostic
@@ -56,6 +57,11 @@ def plain_options(given: Sequence[str]) -> Options | None:
 
 def check(options: Options | Namespace) -> int:
     """Check files; print what is wrong; 0 no errors, 1 faults, 2 where something could not be read."""
+    with uncollected():
+        return _check(options)
+
+
+def _check(options: Options | Namespace) -> int:
     selected, ignored = _codes(options.select), _codes(options.ignore)
     wrong = [code for code in [*selected, *ignored] if not any(known.startswith(code) for known in CODES)]
     if wrong:

@@ -22,10 +22,9 @@ def dumped(value: Any, *, indent: int | None = 1) -> str:
 
 def range_of(span: Span) -> dict[str, dict[str, int]]:
     """A place as lines and columns from 1; a column is a code point."""
-    return {
-        "start": {"line": span.line, "column": span.column},
-        "end": {"line": span.end_line, "column": span.end_column},
-    }
+    source = span.source
+    (line, column), (end_line, end_column) = source.position(span.start), source.position(span.end)
+    return {"start": {"line": line, "column": column}, "end": {"line": end_line, "column": end_column}}
 
 
 def entry(diagnostic: Diagnostic) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
@@ -18,25 +19,20 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 def render_sarif(diagnostics: Sequence[Diagnostic], files: int) -> str:
     """One run with the rules that were broken and the results."""
     codes = sorted({d.code for d in diagnostics})
-    log = {
-        "$schema": SCHEMA,
-        "version": "2.1.0",
-        "runs": [
-            {
-                "tool": {
-                    "driver": {
-                        "name": "campc",
-                        "version": campc.__version__,
-                        "semanticVersion": campc.__version__,
-                        "rules": [_rule(code) for code in codes],
-                    }
-                },
-                "columnKind": "unicodeCodePoints",
-                "results": [_result(d, codes) for d in diagnostics],
-            }
-        ],
+    driver = {
+        "name": "campc",
+        "version": campc.__version__,
+        "semanticVersion": campc.__version__,
+        "rules": [_rule(code) for code in codes],
     }
-    return dumped(log)
+    # One result a line: readable, and json's quick encoder does not indent.
+    lines = ",\n".join(_line(_result(d, codes)) for d in diagnostics)
+    run = f'{{"tool": {_line({"driver": driver})}, "columnKind": "unicodeCodePoints", "results": [\n{lines}\n]}}'
+    return f'{{"$schema": "{SCHEMA}", "version": "2.1.0", "runs": [\n{run}\n]}}\n'
+
+
+def _line(value: Any) -> str:
+    return dumped(value, indent=None).rstrip("\n")
 
 
 def _rule(code: str) -> dict[str, Any]:
@@ -85,9 +81,12 @@ def _location(span: Span) -> dict[str, Any]:
 
 
 def _region(span: Span) -> dict[str, int]:
-    return {"startLine": span.line, "startColumn": span.column, "endLine": span.end_line, "endColumn": span.end_column}
+    source = span.source
+    (line, column), (end_line, end_column) = source.position(span.start), source.position(span.end)
+    return {"startLine": line, "startColumn": column, "endLine": end_line, "endColumn": end_column}
 
 
+@lru_cache(maxsize=64)
 def uri(name: str) -> str:
     """A file's name as a relative reference."""
     return quote("stdin" if name == "-" else name, safe="/!$&'()*+,;=@~-._", errors="surrogateescape")

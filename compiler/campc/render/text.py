@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from campc.diagnostic import Diagnostic
 from campc.records import frozen
-from campc.source import Span
+from campc.source import Source, Span
 
 _TAB = 4
 _MOST_COLUMNS = 160
@@ -63,47 +63,45 @@ def summary(diagnostics: Sequence[Diagnostic], files: int, style: Style) -> str:
 def render_one(diagnostic: Diagnostic, style: Style) -> str:
     """One diagnostic as a paragraph."""
     at = diagnostic.at
+    source = at.source
     places: list[tuple[Span, str, bool]] = [(at, diagnostic.label or "", True)]
-    places += [(note.at, note.message, False) for note in diagnostic.related]
-    # As a reader meets them in the file; other files come after it.
-    places.sort(key=lambda place: (place[0].source != at.source, place[0].source.name, place[0].start))
-    width = max(len(str(span.line)) for span, _, _ in places)
+    if diagnostic.related:
+        places += [(note.at, note.message, False) for note in diagnostic.related]
+        # As a reader meets them in the file; other files come after it.
+        places.sort(key=lambda place: (place[0].source != source, place[0].source.name, place[0].start))
+    positions = [span.source.position(span.start) for span, _, _ in places]
+    width = len(str(max(positions)[0]))
     head = style.severity(diagnostic.severity, f"{diagnostic.severity}[{diagnostic.code}]")
     lines = [f"{head}: {style.strong(printable(diagnostic.message))}"]
-    lines.append(f"{' ' * width}{style.frame('-->')} {printable(at.source.name)}:{at.line}:{at.column}")
+    lines.append(f"{' ' * width}{style.frame('-->')} {printable(source.name)}:{at.line}:{at.column}")
     bar = style.frame("|")
     lines.append(f"{' ' * width} {bar}")
-    previous: Span | None = None
-    for span, text, primary in places:
+    previous: tuple[Source, int] | None = None
+    for (span, text, primary), (line, column) in zip(places, positions, strict=True):
         if previous is not None:
-            if span.source != previous.source:
-                lines.append(
-                    f"{' ' * width}{style.frame(':::')} {printable(span.source.name)}:{span.line}:{span.column}"
-                )
-            elif abs(span.line - previous.line) > 1:
+            if span.source != previous[0]:
+                lines.append(f"{' ' * width}{style.frame(':::')} {printable(span.source.name)}:{line}:{column}")
+            elif abs(line - previous[1]) > 1:
                 lines.append(style.frame(f"{'.' * min(3, width)}"))
-        lines.extend(
-            _place(
-                span,
-                text,
-                primary,
-                diagnostic.severity,
-                width,
-                style,
-                repeat=previous is None or span.line != previous.line,
-            )
-        )
-        previous = span
+        shown, marked = _place(span, line, column, text, primary, diagnostic.severity, width, style)
+        if previous is None or (span.source, line) != previous:
+            lines.append(shown)
+        lines.append(marked)
+        previous = span.source, line
     if diagnostic.help:
         lines.append(f"{' ' * width} {bar}")
         lines.append(f"{' ' * width} {style.frame('=')} {style.help('help')}: {printable(diagnostic.help)}")
     return "\n".join(lines) + "\n"
 
 
-def _place(span: Span, text: str, primary: bool, severity: str, width: int, style: Style, *, repeat: bool) -> list[str]:
-    source_line = span.source.line(span.line)
-    first = span.column - 1
-    last = min(span.end_column - 1 if span.end_line == span.line else len(source_line), len(source_line))
+def _place(
+    span: Span, line: int, column: int, text: str, primary: bool, severity: str, width: int, style: Style
+) -> tuple[str, str]:
+    """The line of a place, and the line that marks it below."""
+    source_line = span.source.line(line)
+    end_line, end_column = span.source.position(span.end)
+    first = column - 1
+    last = min(end_column - 1 if end_line == line else len(source_line), len(source_line))
     cut = 0
     if len(source_line) > _MOST_COLUMNS:
         cut = max(0, min(first - 40, len(source_line) - _MOST_COLUMNS))
@@ -113,12 +111,12 @@ def _place(span: Span, text: str, primary: bool, severity: str, width: int, styl
     shown = f"{'…' if cut else ''}{_expand(source_line)}"
     indent = " " * (_columns(_expand(before)) + (1 if cut else 0))
     mark = ("^" if primary else "-") * max(1, _columns(_expand(marked)))
-    paint = style.second if not primary else lambda t: style.severity(severity, t)
-    gutter = style.frame(f"{span.line:>{width}} |")
-    lines = [f"{gutter} {shown}".rstrip()] if repeat else []
-    note = f" {printable(text)}" if text else ""
-    lines.append(f"{' ' * width} {style.frame('|')} {indent}{paint(mark + note)}")
-    return lines
+    note = f"{mark} {printable(text)}" if text else mark
+    painted = style.severity(severity, note) if primary else style.second(note)
+    return (
+        f"{style.frame(f'{line:>{width}} |')} {shown}".rstrip(),
+        f"{' ' * width} {style.frame('|')} {indent}{painted}",
+    )
 
 
 def _expand(text: str) -> str:

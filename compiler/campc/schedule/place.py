@@ -298,25 +298,27 @@ MOST_CONFLICTS = 8
 
 def conflicts(placements: Mapping[str, Placement]) -> tuple[Conflict, ...]:
     """The pairs that hold a GPU at the same time, by the later one's start."""
-    by_gpu: dict[Gpu, list[Placement]] = {}
-    for placement in placements.values():
+    by_gpu: dict[Gpu, list[tuple[int, Placement]]] = {}
+    for turn, placement in enumerate(placements.values()):
         for gpu in placement.gpus:
-            by_gpu.setdefault(gpu, []).append(placement)
-    pairs: dict[tuple[str, str], tuple[Placement, Placement, list[Gpu]]] = {}
+            by_gpu.setdefault(gpu, []).append((turn, placement))
+    pairs: dict[tuple[int, int], tuple[Placement, Placement, list[Gpu], Fraction]] = {}
     for gpu, items in by_gpu.items():
-        # Placements come in the order of their start, then of the file.
+        # Placements come in the order of their start, then of the file: what two share begins where the later one does.
         open_: list[tuple[Moment, int, Placement]] = []
-        for place_, item in enumerate(items):
-            start = moment(item.start)
+        for turn, item in items:
+            start, until = moment(item.start), moment(item.end)
             while open_ and open_[0][0] <= start:
                 heappop(open_)
-            if open_:
-                for _, _, other in sorted(open_[:MOST_CONFLICTS], key=lambda entry: entry[1]):
-                    pairs.setdefault((other.name, item.name), (other, item, []))[2].append(gpu)
-            heappush(open_, (moment(item.end), place_, item))
-    found = []
-    for first, second, gpus in pairs.values():
-        shared = first.interval & second.interval
-        assert shared is not None
-        found.append(Conflict(first, second, tuple(gpus), shared))
-    return tuple(sorted(found, key=lambda c: (c.second.start, c.second.window.order, c.first.window.order)))
+            for other_end, other_turn, other in open_[:MOST_CONFLICTS]:
+                pair = pairs.get((turn, other_turn))
+                if pair is None:
+                    pairs[turn, other_turn] = (other, item, [gpu], other.end if other_end < until else item.end)
+                else:
+                    pair[2].append(gpu)
+            heappush(open_, (until, turn, item))
+    found = [
+        (turn, first.window.order, Conflict(first, second, tuple(gpus), Interval(second.start, end)))
+        for (turn, _), (first, second, gpus, end) in pairs.items()
+    ]
+    return tuple(conflict for _, _, conflict in sorted(found, key=lambda f: f[:2]))

@@ -9,8 +9,14 @@ from campc.checks.facts import clock_unknown
 from campc.checks.registry import rule
 from campc.checks.words import gpu_names, head, listed, moment
 from campc.diagnostic import Diagnostic, Note
-from campc.schedule.plan import Conflict, Placement, Plan
+from campc.schedule.place import MOST_CONFLICTS
+from campc.schedule.place import moment as as_moment
+from campc.schedule.plan import Conflict, Gpu, Interval, Placement, Plan
 from campc.values.quantities import compact_duration, format_duration
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from campc.schedule.place import Moment
 
 
 @rule("C301")
@@ -36,40 +42,82 @@ def windows_overlap(plan: Plan) -> Iterator[Diagnostic]:
     for conflict in plan.conflicts:
         if not _says_so_already(plan, conflict):
             grouped.setdefault(conflict.second.name, []).append(conflict)
+    told = _Told(plan)
     for number, conflicts in enumerate(grouped.values()):
         second = conflicts[0].second
-        shown = conflicts[:_MOST_NAMED]
-        parts = [
-            f"{c.first.name} holds {gpu_names(c.gpus, plan)} from {moment(plan, c.shared.start)} to {moment(plan, c.shared.end)}, "
-            f"{format_duration(c.shared.length)}"
-            for c in shown
-        ]
-        if len(conflicts) > len(shown):
-            parts.append(f"and {len(conflicts) - len(shown)} more")
+        many = number >= _MOST_FITTED
+        shown = conflicts[: _FEW_NAMED if many else _MOST_NAMED]
         if len(conflicts) == 1:
             c = conflicts[0]
-            message = (
-                f"{second.name} and {c.first.name} both hold {gpu_names(c.gpus, plan)} from {moment(plan, c.shared.start)} to "
-                f"{moment(plan, c.shared.end)}: {format_duration(c.shared.length)} in common"
-            )
+            start, end, length = told.interval(c.shared)
+            message = f"{second.name} and {c.first.name} both hold {told.gpus(c.gpus)} from {start} to {end}: {length} in common"
         else:
+            parts = []
+            for c in shown:
+                start, end, length = told.interval(c.shared)
+                parts.append(f"{c.first.name} holds {told.gpus(c.gpus)} from {start} to {end}, {length}")
+            if len(conflicts) >= MOST_CONFLICTS:  # there may be more than were recorded
+                parts.append("and others")
+            elif len(conflicts) > len(shown):
+                parts.append(f"and {len(conflicts) - len(shown)} more")
             message = f"{second.name} needs GPUs that others hold: {'; '.join(parts)}"
+        start, end, _ = told.interval(second.interval)
         yield Diagnostic(
             "C301",
             head(second.window.at),
             message,
             tuple(Note(head(c.first.window.at), "this one holds it already") for c in shown),
-            help=_where_it_fits(plan, second)
-            if number < _MOST_FITTED
-            else "leave `starts` out, and it is placed where it fits",
-            label=f"{moment(plan, second.start)} to {moment(plan, second.end)}",
+            help="leave `starts` out, and it is placed where it fits" if many else _where_it_fits(plan, second, told),
+            label=f"{start} to {end}",
         )
 
 
 _MOST_NAMED = 6
 """How many of the windows that one overlaps are named."""
+_FEW_NAMED = 2
+"""The same, of windows after the first :data:`_MOST_FITTED`."""
 _MOST_FITTED = 40
 """For how many windows it is looked up where they would fit; where there are more, nobody reads them."""
+
+
+class _Told:
+    """What is said, and looked through, again and again where very many windows overlap."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._intervals: dict[tuple[Moment, Moment], tuple[str, str, str]] = {}
+        self._moments: dict[Moment, str] = {}
+        self._gpus: dict[tuple[Gpu, ...], str] = {}
+        self._lots: dict[str, list[tuple[Moment, Moment, Placement]]] = {}
+
+    def interval(self, interval: Interval) -> tuple[str, str, str]:
+        """From when, to when, and how long."""
+        key = as_moment(interval.start), as_moment(interval.end)
+        found = self._intervals.get(key)
+        if found is None:
+            start, end = self.moment(interval.start), self.moment(interval.end)
+            found = self._intervals[key] = (start, end, format_duration(interval.length))
+        return found
+
+    def moment(self, seconds: Fraction) -> str:
+        key = as_moment(seconds)
+        found = self._moments.get(key)
+        if found is None:
+            found = self._moments[key] = moment(self._plan, seconds)
+        return found
+
+    def gpus(self, gpus: tuple[Gpu, ...]) -> str:
+        found = self._gpus.get(gpus)
+        if found is None:
+            found = self._gpus[gpus] = gpu_names(gpus, self._plan)
+        return found
+
+    def on_lot(self, lot: str) -> list[tuple[Moment, Moment, Placement]]:
+        """What is on a lot, in planned order, with its start and end."""
+        found = self._lots.get(lot)
+        if found is None:
+            found = self._lots[lot] = [(as_moment(p.start), as_moment(p.end), p) for p in self._plan.on_lot(lot)]
+        return found
 
 
 def _says_so_already(plan: Plan, conflict: Conflict) -> bool:
@@ -78,20 +126,20 @@ def _says_so_already(plan: Plan, conflict: Conflict) -> bool:
     return first.name in second.after or second.name in first.after or first.last != second.last
 
 
-def _where_it_fits(plan: Plan, window: Placement) -> str:
+def _where_it_fits(plan: Plan, window: Placement, told: _Told) -> str:
     assert window.window.on is not None
     lot = window.window.on.lot
     begin = max(
         [plan.accounts[lot].start, *(plan.placements[n].end for n in window.window.after if n in plan.placements)]
     )
-    begin = max(begin, window.start)
-    length, gpus = window.interval.length, set(window.gpus)
-    end = begin + length
-    for other in plan.on_lot(lot):
-        if other.start >= end:
+    free, length, gpus = as_moment(max(begin, window.start)), as_moment(window.interval.length), set(window.gpus)
+    needed = free + length
+    for other_start, other_end, other in told.on_lot(lot):
+        if other_start >= needed:
             break
-        if other.end > begin and other.name != window.name and not gpus.isdisjoint(other.gpus):
-            begin, end = other.end, other.end + length
+        if other_end > free and other.name != window.name and not gpus.isdisjoint(other.gpus):
+            free, needed = other_end, other_end + length
+    begin, end = Fraction(free), Fraction(needed)
     usable = plan.accounts[lot].usable_end
     if usable is not None and end > usable:
         beyond = f"it would end {format_duration(end - usable)} after {lot} can be used"
