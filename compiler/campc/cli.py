@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from io import TextIOWrapper
 
 from campc.collecting import uncollected
-from campc.commands.output import give_up
+from campc.commands.output import give_up, patient
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,15 +51,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _open_streams() -> None:
-    """Have all that is written be UTF-8, whatever the locale: tools read it, and messages hold more than Latin letters."""
+    """Have all that is written be UTF-8, whatever the locale, and come out whole: tools read it, and messages hold more than Latin letters."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:  # closed by who started us
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))
-        elif isinstance(stream, TextIOWrapper):
-            stream.reconfigure(
-                encoding="utf-8", errors="backslashreplace" if stream.errors == "strict" else stream.errors
-            )
+        else:
+            setattr(sys, name, patient(stream))
     if sys.stdin is None:
         sys.stdin = open(os.devnull, encoding="utf-8")  # closed, too: then it holds nothing
 

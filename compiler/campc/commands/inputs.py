@@ -70,11 +70,12 @@ def _input(
 
 
 def _standard_input(name: str | None) -> Input:
+    from campc.commands.output import read_all
     from campc.syntax.read import decode, failed
 
     shown = name if name is not None else "-"
     try:
-        data = sys.stdin.buffer.read()
+        data = read_all(sys.stdin.buffer)
     except OSError as error:
         return _input(shown, name, failed(shown, name, f"cannot be read: {error.strerror}"))
     return _input(shown, name, decode(data, shown, name))
