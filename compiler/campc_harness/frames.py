@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,6 +80,8 @@ class Frame(Loop):
         self.save_asked = False
         self.owes_evaluation = False
         self._told_restored = False
+        self._seen: list[Any] = []
+        self._samples: list[Any] = []
 
     def state_dict(self) -> dict[str, Any]:
         return {**super().state_dict(), "owes_evaluation": self.owes_evaluation}
@@ -90,6 +92,17 @@ class Frame(Loop):
 
     def kept(self) -> dict[str, Any]:
         return self._kept()
+
+    def saw(self, batch: Any, samples: Sequence[tuple[int, int]] = ()) -> None:
+        """A batch is about to be trained on; `samples` are (epoch, index), where they are known."""
+        if self._session.rehearsal.active:
+            self._seen.append(batch)
+            self._samples.extend(samples)
+
+    def digest(self) -> dict[str, Any]:
+        seen, self._seen = self._seen, []
+        samples, self._samples = self._samples, []
+        return {"samples": samples or None, "batch": seen or None}
 
     def restored(self) -> None:
         """Nothing yet: the framework reads its files later, and `begun` is called then."""
@@ -108,11 +121,15 @@ class Frame(Loop):
             self._told_restored = True
             super().restored()
 
+    @property
+    def over(self) -> bool:
+        """Whether no step is left to take."""
+        return self.step >= self.total or self._session.finished is not None
+
     def end_step(self, step: int) -> tuple[bool, bool]:
         """A step ended; whether to end the attempt, and whether to save first."""
         self.step = step
         asked, save = self._session.judge(self)
         asked = asked and step < self.total
-        last = step >= self.total
-        save = save or asked or last or self.save_asked
+        save = save or asked or self.save_asked or (self.over and self._session.rehearsal.saves_end)
         return asked, save and self._session.rehearsal.saves

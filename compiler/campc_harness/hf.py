@@ -41,6 +41,10 @@ def train(trainer: Any, run: Run) -> Any:
     return _Bridge(trainer, run).train()
 
 
+class _Over(Exception):
+    """The run that is resumed has no step left."""
+
+
 class _Bridge(transformers.TrainerCallback):  # type: ignore[misc,unused-ignore]
     def __init__(self, trainer: Any, run: Run) -> None:
         self._trainer = trainer
@@ -80,6 +84,10 @@ class _Bridge(transformers.TrainerCallback):  # type: ignore[misc,unused-ignore]
         trainer.add_callback(self)
         try:
             result = trainer.train(resume_from_checkpoint=self._folder())
+        except _Over:
+            trainer.is_in_train = False
+            trainer.control = trainer.callback_handler.on_train_end(args, trainer.state, trainer.control)
+            result = transformers.trainer_utils.TrainOutput(trainer.state.global_step, 0.0, {})
         finally:
             trainer.remove_callback(self)
             trainer.training_step, trainer.evaluate = self._training_step, self._evaluate
@@ -89,8 +97,8 @@ class _Bridge(transformers.TrainerCallback):  # type: ignore[misc,unused-ignore]
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **rest: Any) -> None:
         self._frame.sized(state.max_steps)
-        if state.global_step >= self._frame.total:
-            control.should_training_stop = True
+        if self._frame.over:
+            raise _Over  # the Trainer asks whether to stop after a step only
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **rest: Any) -> None:
         self._frame.begun()
@@ -102,9 +110,7 @@ class _Bridge(transformers.TrainerCallback):  # type: ignore[misc,unused-ignore]
     def on_step_end(self, args: Any, state: Any, control: Any, **rest: Any) -> None:
         self._frame.open = False
         self._asked, save = self._frame.end_step(state.global_step)
-        if self._session.finished is not None or state.global_step >= self._frame.total:
-            control.should_training_stop = True
-            save = self._session.rehearsal.saves
+        control.should_training_stop = control.should_training_stop or self._frame.over
         control.should_save = save
 
     def on_save(self, args: Any, state: Any, control: Any, **rest: Any) -> None:
@@ -126,6 +132,7 @@ class _Bridge(transformers.TrainerCallback):  # type: ignore[misc,unused-ignore]
             self._run.log(**numbers)
 
     def _checked_step(self, *given: Any, **named: Any) -> Any:
+        self._frame.saw(given[1])
         loss = self._training_step(*given, **named)
         self._run.check(loss=loss)
         return loss

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from campc_harness import rng
 from campc_harness.errors import Misconfigured
 from campc_harness.frames import Files, Frame
-from campc_harness.loading import Collate, deal, size_of
+from campc_harness.loading import Collate, Dealt, deal, size_of
 from campc_harness.order import Plan
 from campc_harness.phases import EVALUATE, TRAIN
 
@@ -76,6 +76,7 @@ class _Loader:
         self._workers = workers
         self._collate = collate
         self._epoch = self._position = 0
+        self.dealt: Dealt | None = None
 
     def __len__(self) -> int:
         return self._plan.per_epoch()
@@ -95,6 +96,7 @@ class _Loader:
         )
         for dealt in batches:
             self._epoch, self._position = self._plan.after(dealt.epoch, dealt.position)
+            self.dealt = dealt
             yield dealt.batch
 
     def state_dict(self) -> dict[str, int]:
@@ -115,9 +117,10 @@ class _Bridge(Callback):  # type: ignore[misc,unused-ignore]
         self._files = Files(home / f"lightning-{context.rank}")
         self._frame = Frame(self._session, self._kept)
         self._rng: dict[str, Any] | None = None
+        self._loader: _Loader | None = None
 
     def fit(self, loader: _Loader, rest: dict[str, Any]) -> None:
-        trainer = self._trainer
+        trainer, self._loader = self._trainer, loader
         self._files.empty()
         trainer._signal_connector.register_signal_handlers = lambda: None
         self._run.track(lightning=self._files)
@@ -129,14 +132,14 @@ class _Bridge(Callback):  # type: ignore[misc,unused-ignore]
         resume = {"ckpt_path": str(path), "weights_only": False} if path.exists() else {}
         trainer.fit(self._model, train_dataloaders=loader, **resume, **rest)
         self._frame.exhausted = True
-        if self._session.saved_step != self._frame.step:
+        if self._session.saved_step != self._frame.step and self._session.rehearsal.saves_end:
             self._write()
         self._session.complete()
 
     def on_train_start(self, trainer: Any, module: Any) -> None:
         total = trainer.estimated_stepping_batches
         self._frame.sized(int(total) if math.isfinite(total) else self._frame.total)
-        trainer.should_stop = trainer.global_step >= self._frame.total or self._session.finished is not None
+        trainer.should_stop = self._frame.over
 
     def on_train_batch_start(self, trainer: Any, module: Any, batch: Any, batch_idx: int) -> None:
         if self._rng is not None:
@@ -145,6 +148,8 @@ class _Bridge(Callback):  # type: ignore[misc,unused-ignore]
             self._rng = None
         self._frame.begun()
         self._frame.open = True
+        dealt = self._loader.dealt if self._loader is not None else None
+        self._frame.saw(batch, [(dealt.epoch, index) for index in dealt.indices] if dealt is not None else [])
 
     def on_before_backward(self, trainer: Any, module: Any, loss: Any) -> None:
         self._run.check(loss=loss.detach())
@@ -160,9 +165,7 @@ class _Bridge(Callback):  # type: ignore[misc,unused-ignore]
         validates = self._validates(trainer, batch_idx, 1) and not session.rehearsal.active
         held = session.staging.take() if validates else None
         asked, save = self._frame.end_step(step)
-        if step >= self._frame.total or session.finished is not None:
-            trainer.should_stop = True
-            save = session.rehearsal.saves
+        trainer.should_stop = trainer.should_stop or self._frame.over
         if validates:
             # The step isn't over before its validation is: what is staged is the state before it, which stays.
             session.staging.held = held

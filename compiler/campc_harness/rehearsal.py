@@ -26,6 +26,8 @@ class Rehearsal:
         self.active = context.rehearsing
         self.restores = context.phase not in ("first", "twin")
         self.saves = context.phase != "twin"
+        # The first part's only checkpoint is that of its middle: from there the next goes on.
+        self.saves_end = self.restores
         self._context = context
         self._recorder: Recorder | None = None
         if self.active and context.attempt_dir is not None:

@@ -34,9 +34,22 @@ class Attempt:
     errors: list[bytes] = field(default_factory=list)
     threads: list[threading.Thread] = field(default_factory=list)
 
-    def signal(self, number: int) -> None:
-        """Send a signal to the process alone."""
+    def signal(self, number: int, release: bool = True) -> None:
+        """Send a signal to the process alone, and let it go on from where HOLD held it, or from an evaluation."""
         self.process.send_signal(number)
+        if release:
+            self.release()
+
+    def pending(self, number: int) -> bool:
+        """Whether a signal sent to the process has not reached it yet."""
+        fields = dict(line.split(":", 1) for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines())
+        waiting = int(fields["SigPnd"], 16) | int(fields["ShdPnd"], 16)
+        return bool(waiting >> (number - 1) & 1)
+
+    def release(self) -> None:
+        """Let all ranks go on from where they are held."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / "go").touch()
 
     def kill(self) -> None:
         """SIGKILL to its process group, as a supervisor does."""
@@ -80,6 +93,7 @@ class Attempt:
                 time.sleep(0.2)
                 assert condition(), f"it ended first, with {self.process.returncode}:\n{self.text()}"
             time.sleep(0.005)
+        time.sleep(float(os.environ.get("STALL", "0")))
 
     def until_event(self, name: str, count: int = 1, timeout: float = 150) -> None:
         """Wait for so many reports of one kind."""
@@ -195,12 +209,29 @@ class Bundle:
         assert attempt.wait() == 0, attempt.text()
         return attempt
 
+    def rehearse(self, **variables: Any) -> list[Path]:
+        """The three parts of a rehearsal, the first killed where it waits for that; the folders of their digests."""
+        folders = []
+        for phase in ("first", "resume", "twin"):
+            place = self.root / ("twin" if phase == "twin" else "rehearsal")
+            told = {"CAMPC_MODE": "rehearse", "CAMPC_PHASE": phase, "CAMPC_CHECKPOINTS": place, "WHEN": phase}
+            attempt = self.start(**told, **variables)
+            folders.append(attempt.folder)
+            if phase == "first":
+                digests = attempt.folder / "digest-0.jsonl"
+                attempt.until(lambda path=digests: path.exists() and b'"point": "end"' in path.read_bytes())
+                attempt.kill()
+                attempt.wait()
+            else:
+                assert attempt.wait() == 0, attempt.text()
+        return folders
+
     def close(self) -> None:
         """End what still runs."""
         for attempt in self.attempts:
             if attempt.process.poll() is None:
                 attempt.kill()
-            attempt.process.wait(10)
+            attempt.process.wait(90)
             attempt.close()
 
 

@@ -17,18 +17,7 @@ pytestmark = pytest.mark.timeout(400)
 
 def rehearse(make: Make, script: str, **params: object) -> tuple[Verdict, Bundle]:
     one = make(script, params={"steps": 40, **params})
-    folders: dict[str, Path] = {}
-    for phase in ("first", "resume", "twin"):
-        place = one.root / ("twin" if phase == "twin" else "rehearsal")
-        attempt = one.start(CAMPC_MODE="rehearse", CAMPC_PHASE=phase, CAMPC_CHECKPOINTS=place, WHEN=phase)
-        folders[phase] = attempt.folder
-        if phase == "first":
-            attempt.until_event("checkpoint")
-            attempt.kill()
-            attempt.wait()
-        else:
-            assert attempt.wait() == 0, attempt.text()
-    return compare(folders["first"], folders["resume"], folders["twin"]), one
+    return compare(*one.rehearse()), one
 
 
 def test_an_honest_script_passes(bundle: Make) -> None:

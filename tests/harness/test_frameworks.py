@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import torch
 
-from tests.harness.attempts import Bundle
+from campc.cli import main
+from tests.harness.attempts import SCRIPTS, Bundle
 from tests.harness.zygote import Zygote
 
 pytest.importorskip("transformers")
@@ -31,12 +36,39 @@ def test_an_example_resumes(bundle: Make, script: str) -> None:
     weights = []
     for name in ("twin", "one"):
         one = bundle(script, name=name, params={"steps": 20, "lr": 1e-2})
-        one.script = EXAMPLES / script
         if name == "one":
-            attempt = one.start()
+            one.script = SCRIPTS / "held.py"
+            attempt = one.start(EXAMPLE=EXAMPLES / script, HOLD=8)
             attempt.until_event("checkpoint", 1)
             attempt.signal(signal.SIGTERM)
             assert attempt.wait() == 75, attempt.text()
+        one.script = EXAMPLES / script
         one.complete()
         weights.append(torch.load(one.outputs / "model.pt", weights_only=True))
     assert all(torch.equal(weights[0][key], weights[1][key]) for key in weights[0])
+
+
+def test_the_examples_pass_their_rehearsal(tmp_path: Path) -> None:
+    bundle = tmp_path / "bundle"
+    spec = EXAMPLES / "frameworks.campaign"
+    assert main(["build", str(spec), "-o", str(bundle), "--no-pdf"]) == 0
+    environment = {**os.environ, "CAMPC_PYTHON": sys.executable, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        ["./launch.sh", "rehearse", "--cpu"],
+        cwd=bundle,
+        env=environment,
+        text=True,
+        timeout=350,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    for name in ("transformers", "lightning"):
+        restored, *after = (
+            json.loads(line)
+            for line in (bundle / f"state/box/rehearsal/{name}/resume/digest-0.jsonl").read_text().splitlines()
+        )
+        assert (restored["point"], restored["step"]) == ("restored", 3)
+        assert [(line["point"], line["step"]) for line in after] == [("step", 4), ("step", 5), ("step", 6), ("end", 6)]
+        assert all(line["content"] for line in after[:-1]), "what it was trained on is compared, too"

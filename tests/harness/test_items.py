@@ -49,7 +49,7 @@ def test_kills_and_another_number_of_ranks(bundle: Make) -> None:
     one = bundle("infer.py", params=PARAMS, checkpoint={"every_steps": 2})
     draw = random.Random(4)
     for world in (1, 2):
-        attempts: list[Attempt] = pair(one, world, PAUSE="0.05")
+        attempts: list[Attempt] = pair(one, world, PAUSE="0.02", HOLD=14)
         attempts[0].until_event("checkpoint", 2)
         time.sleep(draw.uniform(0, 0.1))
         for attempt in attempts:
@@ -64,8 +64,8 @@ def test_kills_and_another_number_of_ranks(bundle: Make) -> None:
 
 def test_a_signal_commits_what_was_emitted(bundle: Make) -> None:
     one = bundle("infer.py", params=PARAMS, checkpoint={"every_steps": 1000})
-    attempt = one.start(PAUSE="0.1")
-    attempt.until_event("metric", 2)
+    attempt = one.start(HOLD=6)
+    attempt.until_event("metric")
     attempt.signal(signal.SIGTERM)
     assert attempt.wait() == 75, attempt.text()
     record = attempt.exit()
@@ -77,7 +77,7 @@ def test_a_signal_commits_what_was_emitted(bundle: Make) -> None:
 
 def test_a_superseded_attempt_adds_no_rows(bundle: Make) -> None:
     one = bundle("infer.py", params=PARAMS, checkpoint={"every_steps": 2})
-    stale = one.start(PAUSE="0.05")
+    stale = one.start(HOLD=4)
     stale.until_event("checkpoint")
     stale.signal(signal.SIGSTOP)
     one.complete()
@@ -95,18 +95,7 @@ def test_an_id_that_is_left_out(bundle: Make) -> None:
 
 def test_rehearsed(bundle: Make) -> None:
     one = bundle("infer.py", params=PARAMS)
-    folders: list[Path] = []
-    for phase in ("first", "resume", "twin"):
-        place = one.root / ("twin" if phase == "twin" else "rehearsal")
-        attempt = one.start(CAMPC_MODE="rehearse", CAMPC_PHASE=phase, CAMPC_CHECKPOINTS=place)
-        folders.append(attempt.folder)
-        if phase == "first":
-            attempt.until_event("checkpoint")
-            attempt.kill()
-            attempt.wait()
-        else:
-            assert attempt.wait() == 0, attempt.text()
-    verdict = compare(*folders)
+    verdict = compare(*one.rehearse())
     assert verdict.equal, verdict.differences
 
 
@@ -121,7 +110,7 @@ def store(tmp_path: Path) -> Iterator[ObjectStore]:
 def test_parts_in_an_object_store(bundle: Make, store: ObjectStore) -> None:
     one = bundle("infer.py", params=PARAMS, checkpoint={"every_steps": 2})
     variables = {"CAMPC_CHECKPOINTS": "s3://lab/infer", **store.environment}
-    attempt = one.start(PAUSE="0.1", **variables)
+    attempt = one.start(HOLD=6, **variables)
     attempt.until_event("checkpoint", 2)
     attempt.kill()
     attempt.wait()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -39,18 +38,18 @@ def metrics(attempt: Attempt) -> list[str]:
 def test_killed_and_interrupted_equals_the_twin(bundle: Make) -> None:
     twin, one = bundle("lightning_module.py", params=STEPS, name="twin"), bundle("lightning_module.py", params=STEPS)
     twin.complete()
-    attempt = one.start(PAUSE="0.1")
+    attempt = one.start(HOLD=6)
     attempt.until_event("checkpoint", 1)
     attempt.kill()
     attempt.wait()
-    attempt = one.start(EVALUATE="0.5")
+    attempt = one.start(EVALUATE="300")
     attempt.until(lambda: any(beat["phase"] == "evaluate" for beat in attempt.events("beat")))
     attempt.signal(signal.SIGTERM)
     assert attempt.wait() == 75, attempt.text()
     evaluating = next(beat["step"] for beat in attempt.events("beat") if beat["phase"] == "evaluate")
     assert one.committed()[-1] == evaluating - 1, "the step that validates is begun again"
-    attempt = one.start(PAUSE="0.1")
-    attempt.until_event("metric", 2)
+    attempt = one.start(HOLD=15)
+    attempt.until_event("metric")
     attempt.signal(signal.SIGTERM)
     assert attempt.wait() == 75, attempt.text()
     last = one.complete()
@@ -69,18 +68,18 @@ def test_a_stop_rule_sees_the_raw_loss(bundle: Make) -> None:
     assert record is not None and record.stop == "finite" and "step 9" in record.reason
 
 
+def test_what_is_over_takes_no_step_when_it_is_begun_again(bundle: Make) -> None:
+    one = bundle("lightning_module.py", params=STEPS)
+    for begun in (0, 8):
+        attempt = one.complete(CAMPC_LIMIT_STEPS=8)
+        assert attempt.events("resume")[0]["step"] == begun
+        record = attempt.exit()
+        assert record is not None and (record.outcome, record.step) == ("done", 8)
+        assert one.committed()[-1] == 8
+    assert [line for line in metrics(attempt) if '"loss"' in line] == []
+
+
 def test_rehearsed(bundle: Make) -> None:
     one = bundle("lightning_module.py", params=STEPS)
-    folders: list[Path] = []
-    for phase in ("first", "resume", "twin"):
-        place = one.root / ("twin" if phase == "twin" else "rehearsal")
-        attempt = one.start(CAMPC_MODE="rehearse", CAMPC_PHASE=phase, CAMPC_CHECKPOINTS=place)
-        folders.append(attempt.folder)
-        if phase == "first":
-            attempt.until_event("checkpoint")
-            attempt.kill()
-            attempt.wait()
-        else:
-            assert attempt.wait() == 0, attempt.text()
-    verdict = compare(*folders)
+    verdict = compare(*one.rehearse())
     assert verdict.equal, verdict.differences

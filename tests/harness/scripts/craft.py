@@ -2,10 +2,9 @@
 
 import copy
 import hashlib
-import os
-import time
 
 import torch
+from pace import evaluate, pace
 from torch import nn
 from torch.utils.data import Dataset
 
@@ -93,9 +92,7 @@ with Run.start() as run:
         if run.every(5):
             with run.evaluation():
                 ema.swap()
-                end = time.monotonic() + float(os.environ.get("EVALUATE", "0"))
-                while time.monotonic() < end:
-                    time.sleep(0.01)
+                evaluate()
                 with torch.no_grad():
                     value = model(torch.randn(32, 6)).square().mean()
                 ema.swap()
@@ -103,7 +100,7 @@ with Run.start() as run:
             patience.history[step] = patience.bad
             patience.bad += 1
             plateau.step(step // 10)
-        time.sleep(float(os.environ.get("PAUSE", "0")))
+        pace(step)
     digest = hashlib.sha256()
     for part in (tied, head, ema.average):
         for tensor in [*part.state_dict().values(), torch.rand(4)]:

@@ -1,10 +1,10 @@
 """DistributedDataParallel over gloo, for as many ranks on as many nodes as there are."""
 
 import hashlib
-import time
 
 import torch
 import torch.distributed as dist
+from pace import pace
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import TensorDataset
@@ -18,14 +18,14 @@ with Run.start() as run:
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
     run.track(model=model, optimizer=optimizer)
     x = torch.randn(50, 6, generator=torch.Generator().manual_seed(3))
-    for _step, (batch,) in run.batches(TensorDataset(x), 4, steps=run.params["steps"]):
+    for step, (batch,) in run.batches(TensorDataset(x), 4, steps=run.params["steps"]):
         optimizer.zero_grad()
         loss = model(batch).square().mean()
         loss.backward()
         run.check(loss=loss)
         optimizer.step()
         run.log(loss=loss)
-        time.sleep(run.params.get("pause", 0.0))
+        pace(step, run.params)
     digest = hashlib.sha256()
     for tensor in [*model.state_dict().values(), torch.rand(4)]:
         digest.update(bytes(tensor.flatten().view(torch.uint8).tolist()))

@@ -2,10 +2,10 @@
 
 import hashlib
 import os
-import time
 
 import torch
 import torch.distributed as dist
+from pace import pace
 from torch import nn
 from torch.distributed.fsdp import fully_shard
 
@@ -38,7 +38,7 @@ with Run.start() as run:
         optimizer.step()
         scheduler.step()
         run.log(loss=loss)
-        time.sleep(run.params.get("pause", float(os.environ.get("PAUSE", "0"))))
+        pace(step, run.params)
     digest = hashlib.sha256()
     for tensor in model.state_dict().values():
         whole = tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor

@@ -3,10 +3,10 @@
 import hashlib
 import os
 import sys
-import time
 
 import torch
 import transformers
+from pace import evaluate, pace
 from transformers import GPT2Config, GPT2LMHeadModel, Trainer, TrainingArguments
 
 from campc_harness import Run, hf
@@ -33,12 +33,12 @@ class Slow(Trainer):
     """Takes its time where it is told to, and spoils a loss."""
 
     def training_step(self, *given, **named):
-        time.sleep(float(os.environ.get("PAUSE", "0")))
+        pace(self.state.global_step + 1)
         loss = super().training_step(*given, **named)
         return loss * float("nan") if self.state.global_step + 1 == int(os.environ.get("POISON", "0")) else loss
 
     def prediction_step(self, *given, **named):
-        time.sleep(float(os.environ.get("EVALUATE", "0")))
+        evaluate()
         return super().prediction_step(*given, **named)
 
 

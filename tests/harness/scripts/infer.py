@@ -1,7 +1,6 @@
 """Inference over many ids."""
 
-import os
-import time
+from pace import pace
 
 from campc_harness import Run
 
@@ -13,4 +12,4 @@ with Run.start() as run:
                 continue
             run.emit(one, {"length": len(one), "answer": 'yes, "maybe"'})
         run.log(rows=len(batch))
-        time.sleep(float(os.environ.get("PAUSE", "0")))
+        pace(run.step)

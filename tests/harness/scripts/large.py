@@ -1,6 +1,7 @@
 """Sixteen megabytes of state, saved after every step."""
 
 import torch
+from pace import pace
 
 from campc_harness import Run
 
@@ -10,3 +11,4 @@ with Run.start() as run:
     for step in run.steps(run.params["steps"]):
         with torch.no_grad():
             model.weight.fill_(float(step))
+        pace(step)

@@ -3,11 +3,11 @@
 import hashlib
 import logging
 import os
-import time
 import warnings
 
 import torch
 from lightning.pytorch import LightningModule, Trainer
+from pace import evaluate, pace
 from torch import nn
 from torch.utils.data import DataLoader, Dataset, TensorDataset
 
@@ -36,12 +36,12 @@ class Small(LightningModule):
         self.net = nn.Sequential(nn.Linear(6, 8), nn.Dropout(0.2), nn.Linear(8, 6))
 
     def training_step(self, batch, index):
-        time.sleep(float(os.environ.get("PAUSE", "0")))
+        pace(self.global_step + 1)
         loss = (self.net(batch) - batch).square().mean()
         return loss * float("nan") if self.global_step + 1 == int(os.environ.get("POISON", "0")) else loss
 
     def validation_step(self, batch, index):
-        time.sleep(float(os.environ.get("EVALUATE", "0")))
+        evaluate()
         self.log("val.loss", (self.net(batch[0]) - batch[0]).square().mean())
 
     def configure_optimizers(self):

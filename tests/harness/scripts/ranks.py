@@ -1,11 +1,10 @@
 """Data-parallel training by hand: gradients averaged over gloo."""
 
 import hashlib
-import os
-import time
 
 import torch
 import torch.distributed as dist
+from pace import evaluate, pace
 from torch import nn
 from torch.utils.data import TensorDataset
 
@@ -35,8 +34,8 @@ with Run.start() as run:
             run.log(grade=float("nan"))
         if step == run.params.get("evaluate"):
             with run.evaluation():
-                time.sleep(float(os.environ.get("EVALUATE", "0")))
-        time.sleep(float(os.environ.get("PAUSE", "0")))
+                evaluate()
+        pace(step)
     digest = hashlib.sha256()
     for tensor in [*model.state_dict().values(), torch.rand(4)]:
         digest.update(bytes(tensor.flatten().view(torch.uint8).tolist()))

@@ -1,10 +1,9 @@
 """A small honest training script: dropout, momentum, a schedule, random augmentation, an evaluation that draws."""
 
 import hashlib
-import os
-import time
 
 import torch
+from pace import evaluate, pace
 from torch import nn
 
 from campc_harness import Run
@@ -32,7 +31,6 @@ def main():
         optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
         scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=run.params.get("steps", 40))
         run.track(model=model, optimizer=optimizer, scheduler=scheduler)
-        pause = float(os.environ.get("PAUSE", "0"))
         length = {"epochs": run.params["epochs"]} if "epochs" in run.params else {"steps": run.params["steps"]}
         for step, (x, y) in run.batches(Noisy(100), 8, workers=run.params.get("workers", 0), **length):
             optimizer.zero_grad()
@@ -49,9 +47,7 @@ def main():
             if run.every(10):
                 with run.evaluation():
                     model.eval()
-                    end = time.monotonic() + float(os.environ.get("EVALUATE", "0"))
-                    while time.monotonic() < end:
-                        time.sleep(0.01)
+                    evaluate()
                     torch.randn(3)
                     run.log(**{"eval.loss": nn.functional.cross_entropy(model(torch.randn(64, 12)), y[:1].repeat(64))})
                     model.train()
@@ -59,7 +55,7 @@ def main():
                 run.finish("good enough")
             if step == run.params.get("break"):
                 break
-            time.sleep(pause)
+            pace(step, run.params)
         digest = hashlib.sha256()
         for tensor in [*model.state_dict().values(), *(s["exp_avg"] for s in optimizer.state.values()), torch.rand(4)]:
             digest.update(bytes(tensor.flatten().view(torch.uint8).tolist()))
