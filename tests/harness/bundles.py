@@ -72,6 +72,9 @@ for step in range(start + 1, steps + 1):
         report("metric", step=step, values={"loss": "nan"})
         leave(76, "stopped", f"stop rule broken holds at step {step}: loss = nan (it never recovers)", "broken", step)
     report("metric", step=step, values={"loss": loss})
+    if step == params.get("hold_at") and attempt == params.get("hold_attempt", 1):
+        while not asked and not os.path.exists(os.path.join(env["CAMPC_BUNDLE"], "go")):
+            time.sleep(0.01)
     if asked:
         save(step)
         leave(75, "interrupted", "asked by " + signal.Signals(asked[0]).name, step=step)
@@ -225,7 +228,7 @@ class Bundle:
         }
 
     def launch(
-        self, *arguments: str, check: int | None = None, timeout: float = 60
+        self, *arguments: str, check: int | None = None, timeout: float = 150
     ) -> subprocess.CompletedProcess[str]:
         """Run launch.sh to its end; `check` is the exit code that it must have."""
         done = subprocess.run(
@@ -242,7 +245,7 @@ class Bundle:
         assert check is None or done.returncode == check, f"exit {done.returncode}:\n{done.stdout}\n{self.logs()}"
         return done
 
-    def foreground(self, check: int = 0, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+    def foreground(self, check: int = 0, timeout: float = 150) -> subprocess.CompletedProcess[str]:
         """Launch on the CPU and wait for the end."""
         return self.launch("run", "--foreground", "--cpu", check=check, timeout=timeout)
 
@@ -293,11 +296,12 @@ class Bundle:
         files = sorted((self.root / "state").rglob("*.log"))
         return "\n".join(f"== {path.name}\n{path.read_text(errors='replace')}" for path in files)
 
-    def until(self, holds: Callable[[], object], patience: float = 30) -> None:
+    def until(self, holds: Callable[[], object], patience: float = 90) -> None:
         """Wait until `holds()` is true."""
         end = time.monotonic() + patience
         while time.monotonic() < end:
             if holds():
+                time.sleep(float(os.environ.get("STALL", "0")))
                 return
             time.sleep(0.05)
         raise AssertionError(f"not within {patience} s:\n{self.logs()}\n" + "\n".join(map(str, self.records())))
@@ -319,4 +323,4 @@ class Bundle:
 def _end(process: subprocess.Popen[bytes]) -> None:
     if process.poll() is None:
         process.terminate()
-        process.wait(30)
+        process.wait(90)

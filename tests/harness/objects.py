@@ -58,5 +58,5 @@ class ObjectStore:
         """End it; the objects stay."""
         if self._process is not None:
             self._process.terminate()
-            self._process.wait(10)
+            self._process.wait(90)
             self._process = None

@@ -148,7 +148,7 @@ def test_an_identifier_of_another_configuration_is_refused(tmp_path: Path) -> No
 
 
 def test_a_hang_is_noticed_dumped_and_ended(tmp_path: Path) -> None:
-    bundle = Bundle(tmp_path, single({"hang_at": 12}), CAMPC_HANG_S="1", CAMPC_GRACE_S="1")
+    bundle = Bundle(tmp_path, single({"hang_at": 12}), CAMPC_HANG_S="4", CAMPC_GRACE_S="1")
     bundle.foreground()
     [hang] = bundle.records("hang")
     assert "gave no sign of life" in hang["reason"]
@@ -163,40 +163,40 @@ def test_children_of_an_attempt_do_not_outlive_it(tmp_path: Path) -> None:
 
 
 def test_the_supervisor_is_killed_and_goes_on(tmp_path: Path) -> None:
-    bundle = Bundle(tmp_path, single({"children": True, "step_s": 0.1}))
+    bundle = Bundle(tmp_path, single({"children": True, "hold_at": 12}))
     started = bundle.start()
     bundle.until(lambda: [r for r in bundle.records("checkpoint") if r["step"] == 10])
     before = bundle.processes()
     assert len(before) == 2
     os.kill(int((tmp_path / "state/box/launcher.lock").read_text()), signal.SIGKILL)
-    bundle.until(lambda: not any(map(alive, before)), patience=10)
-    assert started.wait(30) == 0
+    bundle.until(lambda: not any(map(alive, before)), patience=60)
+    assert started.wait(90) == 0
     assert "its supervisor was lost" in [record["reason"] for record in bundle.records("interrupted")]
     assert [record["step"] for record in bundle.records("resume")] == [0, 10]
     assert not bundle.processes()
 
 
 def test_nothing_survives_when_keeper_and_supervisor_are_killed(tmp_path: Path) -> None:
-    bundle = Bundle(tmp_path, single({"step_s": 0.1}))
+    bundle = Bundle(tmp_path, single({"hold_at": 7}))
     started = bundle.start()
-    bundle.until(lambda: [r for r in bundle.records("checkpoint") if r["step"] == 5])
+    bundle.until(lambda: bundle.records("checkpoint"))
     before = bundle.processes()
     assert before
     for name in ("keeper", "launcher"):
         os.kill(int((tmp_path / f"state/box/{name}.lock").read_text()), signal.SIGKILL)
-    started.wait(10)
-    bundle.until(lambda: not any(map(alive, before)), patience=10)
+    started.wait(90)
+    bundle.until(lambda: not any(map(alive, before)), patience=60)
     bundle.foreground()
     assert [record["step"] for record in bundle.records("resume")][:2] == [0, 5]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1])
 def test_a_signal_saves_and_leaves_and_a_later_launch_goes_on(tmp_path: Path, number: int) -> None:
-    bundle = Bundle(tmp_path, single({"step_s": 0.05, "save_every": 100}))
+    bundle = Bundle(tmp_path, single({"hold_at": 6, "save_every": 100}))
     started = bundle.start()
     bundle.until(lambda: [r for r in bundle.records("metric") if r["step"] >= 3])
     started.send_signal(number)
-    assert started.wait(20) == 75
+    assert started.wait(90) == 75
     [left] = bundle.records("interrupted")
     assert signal.Signals(number).name in left["reason"]
     step = bundle.records("checkpoint")[-1]["step"]
@@ -219,7 +219,7 @@ def test_the_third_interrupt_forces(tmp_path: Path) -> None:
     for _ in range(3):
         started.send_signal(signal.SIGINT)
         time.sleep(0.4)
-    assert started.wait(10) == 75
+    assert started.wait(90) == 75
     assert not bundle.processes()
 
 
@@ -232,12 +232,12 @@ def test_two_ranks_and_one_that_dies(tmp_path: Path) -> None:
 
 
 def test_an_attempt_interrupted_from_outside_is_resubmitted(tmp_path: Path) -> None:
-    bundle = Bundle(tmp_path, single({"step_s": 0.05, "save_every": 100}))
+    bundle = Bundle(tmp_path, single({"hold_at": 6, "save_every": 100}))
     started = bundle.start()
     bundle.until(lambda: [r for r in bundle.records("metric") if r["step"] >= 3])
     bundle.until(bundle.ranks)
     os.kill(bundle.ranks()[0], signal.SIGTERM)
-    assert started.wait(20) == 0
+    assert started.wait(90) == 0
     assert len(bundle.records("interrupted")) == 1
 
 
@@ -246,7 +246,7 @@ def test_torchrun_may_start_the_ranks(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     bundle = Bundle(
         tmp_path,
-        single({"crash_at": 7, "crash_attempts": 1, "step_s": 0.05, "save_every": 3}, processes=2),
+        single({"crash_at": 7, "crash_attempts": 1, "hold_at": 8, "hold_attempt": 2, "save_every": 3}, processes=2),
         OMP_NUM_THREADS="1",
     )
     command = ["./launch.sh", "run", "--foreground", "--cpu", "--launcher", "torchrun"]

@@ -70,7 +70,7 @@ def test_waiting_for_data_is_a_share_of_time(bundle: Make) -> None:
 def test_consecutive_observations_outlive_an_attempt(bundle: Make) -> None:
     always = {"text": "loss > -1", "expr": [">", ["metric", "loss"], ["number", -1]]}
     one = bundle(params=STEPS, stops=[rule("always", always, for_count=14, from_steps=3)])
-    attempt = one.start(PAUSE="0.05")
+    attempt = one.start(HOLD=12)
     attempt.until_event("checkpoint", 2)
     attempt.kill()
     attempt.wait()

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -54,14 +53,14 @@ def test_a_wrapped_script_is_interrupted_and_goes_on(tmp_path: Path) -> None:
     script = """
 trap 'echo saved > "$CAMPC_BUNDLE/saved"; exit 1' TERM
 [ -e "$CAMPC_BUNDLE/saved" ] && exit 0
-for i in $(seq 200); do sleep 0.1; done
+touch "$CAMPC_BUNDLE/listens"
+for i in $(seq 2000); do sleep 0.1; done
 """
     bundle = wrapped(tmp_path, script)
     started = bundle.start()
-    bundle.until(lambda: bundle.records("resume"))
-    time.sleep(0.5)
+    bundle.until(lambda: (tmp_path / "listens").exists())
     started.send_signal(signal.SIGTERM)
-    assert started.wait(20) == 75
+    assert started.wait(90) == 75
     assert bundle.records("interrupted")[0]["reason"] == "asked by SIGTERM; the command ended with exit code 1"
     assert not bundle.processes()
     bundle.foreground()

@@ -102,7 +102,7 @@ def other_run(folder: Path) -> None:
 )
 def test_a_damaged_checkpoint_is_set_aside(bundle: Make, damage: Callable[[Path], None]) -> None:
     one = bundle(params=STEPS)
-    attempt = one.start(PAUSE="0.03")
+    attempt = one.start(HOLD=12)
     attempt.until_event("checkpoint", 2)
     attempt.kill()
     attempt.wait()
@@ -126,7 +126,7 @@ def unreadable(folder: Path) -> None:
 
 def test_what_the_disk_cannot_read_is_passed_over_but_never_for_nothing(bundle: Make) -> None:
     one = bundle(params=STEPS)
-    attempt = one.start(PAUSE="0.03")
+    attempt = one.start(HOLD=12)
     attempt.until_event("checkpoint", 2)
     attempt.kill()
     attempt.wait()
@@ -148,7 +148,7 @@ def test_what_the_disk_cannot_read_is_passed_over_but_never_for_nothing(bundle: 
 
 def test_a_checkpoint_that_two_attempts_died_from_is_passed_over(bundle: Make) -> None:
     one = bundle(params=STEPS)
-    attempt = one.start(PAUSE="0.03")
+    attempt = one.start(HOLD=12)
     attempt.until_event("checkpoint", 2)
     attempt.kill()
     attempt.wait()
@@ -161,7 +161,7 @@ def test_a_checkpoint_that_two_attempts_died_from_is_passed_over(bundle: Make) -
 
 def test_a_superseded_attempt_commits_nothing(bundle: Make) -> None:
     one = bundle(params=STEPS)
-    stale = one.start(PAUSE="0.03")
+    stale = one.start(HOLD=8)
     stale.until_event("checkpoint", 1)
     stale.signal(signal.SIGSTOP)
     fresh = one.complete()
@@ -222,7 +222,7 @@ def test_a_full_disk_costs_measurements_alone(bundle: Make, tmp_path: Path) -> N
 
 def test_an_unfinished_checkpoint_counts_for_nothing(bundle: Make) -> None:
     one = bundle(params=STEPS)
-    attempt = one.start(PAUSE="0.03")
+    attempt = one.start(HOLD=8)
     attempt.until_event("checkpoint", 1)
     attempt.kill()
     attempt.wait()
@@ -239,7 +239,7 @@ def test_killed_inside_writes_of_a_larger_state(bundle: Make) -> None:
     one = bundle("large.py", params=STEPS, checkpoint={"every_steps": 1})
     seen = 0
     for pause in (0.0, 0.07, 0.13):
-        attempt = one.start()
+        attempt = one.start(HOLD=seen + 12)
         attempt.until_event("checkpoint", 2)
         time.sleep(pause)
         attempt.kill()

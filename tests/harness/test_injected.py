@@ -39,7 +39,7 @@ def undisturbed(bundle: Make, **plan: Any) -> str:
 def test_killed_at_each_point_of_a_commit(bundle: Make, point: str) -> None:
     wanted = undisturbed(bundle, params=STEPS)
     one = bundle("dies.py", params=STEPS)
-    attempt = one.start(PAUSE="0.02", DIE_AT=point, DIE_STEP=15)
+    attempt = one.start(DIE_AT=point, DIE_STEP=15)
     assert attempt.wait() == -signal.SIGKILL, attempt.text()
     told = [event["step"] for event in attempt.events("checkpoint")]
     assert told == [5, 10]
@@ -81,9 +81,10 @@ def volume(tmp_path: Path) -> Iterator[Path]:
 def test_a_quota_stops_the_run_with_its_reason_and_keeps_what_is_saved(bundle: Make, volume: Path) -> None:
     wanted = undisturbed(bundle, params=STEPS)
     one = bundle(params=STEPS)
-    attempt = one.start(CAMPC_CHECKPOINTS=volume / "run", PAUSE="0.05")
+    attempt = one.start(CAMPC_CHECKPOINTS=volume / "run", HOLD=12)
     attempt.until_event("checkpoint", 2)
     fill(volume / "filler")
+    attempt.release()
     assert attempt.wait() == 76, attempt.text()
     record = attempt.exit()
     assert record is not None and record.stop is None and "Disk quota exceeded" in record.reason
@@ -120,9 +121,10 @@ def test_a_place_that_becomes_read_only(bundle: Make, tmp_path: Path) -> None:
     try:
         wanted = undisturbed(bundle, params=STEPS)
         one = bundle(params=STEPS)
-        attempt = one.start(CAMPC_CHECKPOINTS=place / "run", PAUSE="0.05")
+        attempt = one.start(CAMPC_CHECKPOINTS=place / "run", HOLD=12)
         attempt.until_event("checkpoint", 2)
         assert os.system(f"mount -o remount,ro {place}") == 0
+        attempt.release()
         assert attempt.wait() not in (0, 75), attempt.text()
         assert "Read-only file system" in attempt.text()
         durable = attempt.events("checkpoint")[-1]["step"]
@@ -143,7 +145,7 @@ def test_two_resumptions_in_one_epoch(bundle: Make) -> None:
     one = bundle(params={"epochs": 2, "workers": 2}, checkpoint={"every_steps": 1})
     resumed = []
     for least in (3, 7):
-        attempt = one.start(PAUSE="0.1")
+        attempt = one.start(HOLD=least + 2)
         attempt.until(
             lambda attempt=attempt, least=least: any(e["step"] >= least for e in attempt.events("checkpoint"))
         )
@@ -168,17 +170,18 @@ def test_a_run_that_is_killed_after_ten_thousand_steps(bundle: Make) -> None:
     assert one.committed() == [10_100, 10_150] and digest(one) == "10150"
 
 
-def torch_bundle(folder: Path, script: str, *more: dict[str, Any], **about: Any) -> bundles.Bundle:
-    control = run("control", params={"steps": 40, "pause": 0.05}, steps=40, **about)
+def torch_bundle(folder: Path, *more: dict[str, Any], **params: Any) -> bundles.Bundle:
+    control = run("control", params={**STEPS, **params}, steps=40)
     windows = [executes("control", "train", control), *more]
     bundle = bundles.Bundle(folder, campaign(runs=[control], windows=windows), OMP_NUM_THREADS="1")
-    shutil.copy(SCRIPTS / script, folder / "work/train.py")
+    shutil.copy(SCRIPTS / "trainer.py", folder / "work/train.py")
+    shutil.copy(SCRIPTS / "pace.py", folder / "work")
     return bundle
 
 
 def test_a_rerun_takes_nothing_from_its_run(tmp_path: Path) -> None:
     again = window("again", "rerun", run="control", run_ids=["control-0badcafe"], after=["control"])
-    bundle = torch_bundle(tmp_path, "trainer.py", again)
+    bundle = torch_bundle(tmp_path, again)
     bundle.foreground(timeout=120)
     assert [record["step"] for record in bundle.records("resume")] == [0, 0]
     folder = tmp_path / "runs/control-0badcafe"
@@ -192,7 +195,7 @@ HELPER = "import helper\n"
 
 
 def test_an_imported_module_that_was_edited_is_found_before_anything_runs(tmp_path: Path) -> None:
-    bundle = torch_bundle(tmp_path, "trainer.py")
+    bundle = torch_bundle(tmp_path, hold=8)
     work = tmp_path / "work"
     (work / "train.py").write_text(HELPER + (work / "train.py").read_text())
     (work / "helper.py").write_text("SCALE = 1\n")
@@ -213,14 +216,14 @@ def test_an_imported_module_that_was_edited_is_found_before_anything_runs(tmp_pa
 
 
 def test_a_ledger_that_a_crash_tore_goes_on(tmp_path: Path) -> None:
-    control = run("control", params={"step_s": 0.1})
+    control = run("control", params={"hold_at": 8})
     bundle = bundles.Bundle(tmp_path, campaign(runs=[control], windows=[executes("control", "train", control)]))
     started = bundle.start()
     bundle.until(lambda: [r for r in bundle.records("checkpoint") if r["step"] == 5])
     for name in ("keeper", "launcher"):
         os.kill(int((tmp_path / f"state/box/{name}.lock").read_text()), signal.SIGKILL)
-    started.wait(10)
-    bundle.until(lambda: not bundle.processes(), patience=10)
+    started.wait(90)
+    bundle.until(lambda: not bundle.processes(), patience=60)
     os.truncate(bundle.ledger, bundle.ledger.stat().st_size - 20)
     known = read(bundle.ledger)
     assert known.torn

@@ -146,7 +146,7 @@ def test_people_decide_a_waiting_gate(tmp_path: Path) -> None:
     assert "reduce would give up 2 windows and save 2.0 h" in shown
     bundle.launch("decide", "nonsense", "continue", "--because", "x", check=78)
     bundle.launch("decide", "worth_it", "continue", "--because", "it looks well", check=0)
-    assert started.wait(30) == 0
+    assert started.wait(90) == 0
     assert set(bundle.states().values()) == {"finished"}
 
 
@@ -261,13 +261,14 @@ def test_windows_on_different_gpus_run_at_the_same_time(tmp_path: Path) -> None:
 
 
 def test_two_launchers_at_once(tmp_path: Path) -> None:
-    slow = run("control", params={"step_s": 0.1})
+    slow = run("control", params={"hold_at": 5})
     bundle = Bundle(tmp_path, campaign(runs=[slow], windows=[executes("control", "train", slow)]))
     started = bundle.start()
     bundle.until(lambda: bundle.records("metric"))
     second = bundle.launch("run", "--foreground", "--cpu", check=1)
     assert "this lot is being run already, by process" in second.stdout
-    assert started.wait(30) == 0
+    (bundle.root / "go").touch()
+    assert started.wait(90) == 0
     assert len(bundle.records("start")) == 1
 
 
@@ -302,7 +303,7 @@ def test_a_running_window_can_be_given_up(tmp_path: Path) -> None:
     started = bundle.start()
     bundle.until(lambda: bundle.records("metric"))
     bundle.launch("skip", "control", "--because", "it leads nowhere", check=0)
-    assert started.wait(30) == 0
+    assert started.wait(90) == 0
     assert bundle.states() == {"control": "started", "other": "finished", "home": "finished"}
     assert [record["reason"] for record in bundle.records("interrupted")] == ["asked by SIGTERM"]
     assert "skipped" in bundle.launch("status").stdout

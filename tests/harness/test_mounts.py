@@ -124,7 +124,7 @@ def test_killed_and_resumed_on_a_fuse_mount(bundle: Make, fuse: Path) -> None:
     assert file_system(fuse / "run") == "fuse.rclone" and survives(str(fuse))
     twin, one = bundle(params={"steps": 20}, name="twin"), bundle(params={"steps": 20})
     twin.complete()
-    attempt = one.start(PAUSE="0.1", CAMPC_CHECKPOINTS=fuse / "run")
+    attempt = one.start(HOLD=8, CAMPC_CHECKPOINTS=fuse / "run")
     attempt.until_event("checkpoint", 1)
     attempt.kill()
     attempt.wait()
@@ -139,12 +139,12 @@ def age_rule(seconds: float) -> dict[str, object]:
 
 
 def test_age_counts_no_checkpoint_that_is_to_survive_and_does_not(bundle: Make, in_memory: Path) -> None:
-    plan = {"params": {"steps": 24}, "watches": [age_rule(2.5)], "checkpoint": {"outside": True, "every_steps": 2}}
-    lost = bundle(name="lost", **plan).complete(PAUSE="0.15", CAMPC_CHECKPOINTS=in_memory / "run")
+    plan = {"params": {"steps": 24}, "watches": [age_rule(6)], "checkpoint": {"outside": True, "every_steps": 2}}
+    lost = bundle(name="lost", **plan).complete(PAUSE="0.3", CAMPC_CHECKPOINTS=in_memory / "run")
     assert len(lost.events("checkpoint")) == 12
     assert {event["outside"] for event in lost.events("checkpoint")} == {False}
     assert [event["name"] for event in lost.events("watch")] == ["unsaved"]
-    kept = bundle(name="kept", **plan).complete(PAUSE="0.15")
+    kept = bundle(name="kept", **plan).complete()
     assert {event["outside"] for event in kept.events("checkpoint")} == {True}
     assert kept.events("watch") == []
 

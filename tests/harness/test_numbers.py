@@ -50,17 +50,17 @@ def test_a_group_that_has_ended_is_not_signalled_again(tmp_path: Path) -> None:
     command, stranger = ["sleep", "60"], None
     ended = processes.spawn(command, cwd=tmp_path, env=os.environ, output=subprocess.DEVNULL)
     processes.send(ended, signal.SIGTERM, group=True)
-    assert ended.wait(10) == -signal.SIGTERM
+    assert ended.wait(90) == -signal.SIGTERM
     for _ in tries(ended.pid):
         stranger = processes.spawn(command, cwd=tmp_path, env=os.environ, output=subprocess.DEVNULL)
         if stranger.pid == ended.pid:
             break
         stranger.kill()
-        stranger.wait(10)
+        stranger.wait(90)
     assert stranger is not None
     processes.send(ended, signal.SIGKILL, group=True)
     stranger.terminate()
-    assert stranger.wait(10) == -signal.SIGTERM, "not the signal that was meant for the ended one"
+    assert stranger.wait(90) == -signal.SIGTERM, "not the signal that was meant for the ended one"
 
 
 def test_what_an_ended_leader_left_behind_is_still_signalled(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_what_an_ended_leader_left_behind_is_still_signalled(tmp_path: Path) -> 
         ["sh", "-c", "sleep 60 & exit 0"], cwd=tmp_path, env=os.environ, output=subprocess.DEVNULL, keep=(write,)
     )
     os.close(write)
-    assert leader.wait(10) == 0
+    assert leader.wait(90) == 0
     processes.send(leader, signal.SIGKILL, group=True)
     assert os.read(read, 1) == b"", "the one left behind held the other end"
     os.close(read)

@@ -36,9 +36,9 @@ def test_a_signal_to_one_rank_ends_both_at_one_step(bundle: Make) -> None:
     twin, one = bundle("ranks.py", params=STEPS, name="twin"), bundle("ranks.py", params=STEPS)
     for attempt in pair(twin):
         assert attempt.wait() == 0, attempt.text()
-    for told in (1, 0):
-        attempts = pair(one, PAUSE="0.05")
-        attempts[0].until_event("metric", 2)
+    for told, hold in ((1, 8), (0, 23)):
+        attempts = pair(one, HOLD=hold)
+        attempts[0].until_event("metric")
         attempts[told].signal(signal.SIGTERM)
         records = []
         for attempt in attempts:
@@ -55,7 +55,7 @@ def test_kill_one_rank_and_resume(bundle: Make) -> None:
     twin, one = bundle("ranks.py", params=STEPS, name="twin"), bundle("ranks.py", params=STEPS)
     for attempt in pair(twin):
         assert attempt.wait() == 0, attempt.text()
-    attempts = pair(one, PAUSE="0.05")
+    attempts = pair(one, PAUSE="0.02", HOLD=12)
     attempts[0].until_event("checkpoint", 1)
     time.sleep(0.05)
     for attempt in reversed(attempts):
@@ -92,7 +92,7 @@ def test_a_stop_on_what_one_rank_logs_stops_both_at_the_boundary(bundle: Make) -
 
 def test_damage_to_one_ranks_part_sets_the_whole_aside(bundle: Make) -> None:
     one = bundle("ranks.py", params=STEPS)
-    attempts = pair(one, PAUSE="0.05")
+    attempts = pair(one, HOLD=12)
     attempts[0].until_event("checkpoint", 2)
     for attempt in attempts:
         attempt.kill()
@@ -107,7 +107,7 @@ def test_damage_to_one_ranks_part_sets_the_whole_aside(bundle: Make) -> None:
 
 def test_another_number_of_ranks_goes_on(bundle: Make) -> None:
     one = bundle("ranks.py", params=STEPS)
-    attempts = pair(one, PAUSE="0.05")
+    attempts = pair(one, HOLD=8)
     attempts[0].until_event("checkpoint", 1)
     attempts[0].signal(signal.SIGTERM)
     for attempt in attempts:
@@ -118,11 +118,12 @@ def test_another_number_of_ranks_goes_on(bundle: Make) -> None:
 
 def test_a_signal_in_an_evaluation_of_two_ranks_keeps_its_state(bundle: Make) -> None:
     one = bundle("ranks.py", params={**STEPS, "evaluate": 10}, checkpoint={"every_steps": 1000})
-    attempts = pair(one, EVALUATE="3")
+    attempts = pair(one, EVALUATE="300")
     attempts[0].until(lambda: any(beat["phase"] == "evaluate" for beat in attempts[0].events("beat")))
     for attempt in attempts:
-        attempt.signal(signal.SIGTERM)
-    attempts[0].until(lambda: one.committed() == [10], timeout=2.5)
+        attempt.signal(signal.SIGTERM, release=False)
+    attempts[0].until(lambda: one.committed() == [10])
+    attempts[0].release()
     for attempt in attempts:
         assert attempt.wait() == 75, attempt.text()
         record = attempt.exit()
@@ -166,14 +167,14 @@ def test_where_one_rank_has_no_memory_for_a_copy_all_write_in_pieces(bundle: Mak
     twin, short = bundle(script, params=STEPS, name="twin"), bundle("short_of_memory.py", params=STEPS, name="short")
     for attempt in pair(twin):
         assert attempt.wait() == 0, attempt.text()
-    attempts = pair(short, SCRIPT=script, PAUSE="0.02")
+    attempts = pair(short, SCRIPT=script, HOLD=12)
     attempts[0].until_event("checkpoint", 2)
     for attempt in attempts:
         attempt.kill()
     for attempt in attempts:
         attempt.wait()
-    attempts = pair(short, SCRIPT=script, PAUSE="0.02")
-    attempts[0].until_event("metric", 2)
+    attempts = pair(short, SCRIPT=script, HOLD=23)
+    attempts[0].until_event("metric")
     attempts[1].signal(signal.SIGTERM)
     for attempt in attempts:
         assert attempt.wait() == 75, attempt.text()
@@ -188,7 +189,7 @@ def test_where_one_rank_has_no_memory_for_a_copy_all_write_in_pieces(bundle: Mak
 
 def test_without_memory_a_signal_in_an_evaluation_of_two_ranks_waits_for_its_end(bundle: Make) -> None:
     one = bundle("short_of_memory.py", params={**STEPS, "evaluate": 10}, checkpoint={"every_steps": 4})
-    attempts = pair(one, EVALUATE="1.5")
+    attempts = pair(one, EVALUATE="300")
     attempts[0].until(lambda: any(beat["phase"] == "evaluate" for beat in attempts[0].events("beat")))
     for attempt in attempts:
         attempt.signal(signal.SIGTERM)

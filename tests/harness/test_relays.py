@@ -45,7 +45,7 @@ def environment(folder: Path) -> dict[str, str]:
         **inherited,
         "PYTHONPATH": str(COMPILER),
         "OMP_NUM_THREADS": "1",
-        "PAUSE": "0.05",
+        "PAUSE": "0.3",
         "CAMPC_BUNDLE": str(folder),
         "CAMPC_RUN": "control",
         "CAMPC_RUN_ID": "control-1",

@@ -29,13 +29,13 @@ def test_resumed_by_as_many_ranks_and_by_fewer(bundle: Make) -> None:
     for attempt in pair(twin):
         assert attempt.wait() == 0, attempt.text()
     one = bundle("fsdp.py", params=STEPS)
-    attempts = pair(one, PAUSE="0.05")
+    attempts = pair(one, HOLD=8)
     attempts[0].until_event("checkpoint", 1)
     for attempt in attempts:
         attempt.kill()
     for attempt in attempts:
         attempt.wait()
-    attempts = pair(one, PAUSE="0.05")
+    attempts = pair(one, HOLD=12)
     attempts[0].until_event("metric", 1)
     attempts[0].signal(signal.SIGTERM)
     for attempt in attempts:
@@ -44,7 +44,7 @@ def test_resumed_by_as_many_ranks_and_by_fewer(bundle: Make) -> None:
     for world in (1, 2):
         record = attempts[0].exit()
         assert record is not None and one.committed()[-1] == record.step
-        attempts = pair(one, world, **({"PAUSE": "0.05"} if world == 1 else {}))
+        attempts = pair(one, world, **({"HOLD": 18} if world == 1 else {}))
         if world == 1:
             attempts[0].until_event("metric", 1)
             attempts[0].signal(signal.SIGTERM)

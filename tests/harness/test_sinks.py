@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -30,17 +31,17 @@ def test_sinks(bundle: Make) -> None:
 
 def test_a_slow_sink_holds_nothing_up() -> None:
     seen = []
+    go_on = threading.Event()
 
     def slow(step: int, values: object) -> None:
-        time.sleep(0.2)
         seen.append(step)
+        go_on.wait(60)
 
     sink = Background(slow, lambda text: None)
-    begun = time.monotonic()
     for step in range(1000):
         sink.put(step, {"loss": 1.0})
-    assert time.monotonic() - begun < 0.2
-    assert len(seen) < 5
+    assert len(seen) <= 1, "all were put while it still wrote the first"
+    go_on.set()
 
 
 def test_sinks_that_block_exit_or_miss_their_tool_cost_the_run_nothing(bundle: Make) -> None:
@@ -59,12 +60,12 @@ def test_sinks_that_block_exit_or_miss_their_tool_cost_the_run_nothing(bundle: M
 
 
 def test_sinks_are_waited_for_together() -> None:
-    sinks = [Background(lambda step, values: time.sleep(30), lambda text: None) for _ in range(5)]
+    sinks = [Background(lambda step, values: time.sleep(30), lambda text: None) for _ in range(40)]
     for sink in sinks:
         sink.put(1, {"loss": 1.0})
     begun = time.monotonic()
     close_all(sinks, 0.5)
-    assert time.monotonic() - begun < 2.5
+    assert time.monotonic() - begun < 15, "one after another they would take 20 s"
 
 
 def by_hand(folder: Path, *tools: str, **variables: str) -> str:

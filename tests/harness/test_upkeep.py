@@ -92,7 +92,7 @@ def test_a_supervisor_that_can_not_be_kept_alive_still_brings_results_home(tmp_p
     for count in (1, 2):
         bundle.until(lambda count=count: len(bundle.records("launch")) == count)
         os.kill(int((tmp_path / "state/box/launcher.lock").read_text()), signal.SIGKILL)
-    assert started.wait(30) == 70
+    assert started.wait(90) == 70
     assert (tmp_path / "home/box/package.tar.gz").exists() and (tmp_path / "shut_down").exists()
     assert not bundle.processes()
 
@@ -129,7 +129,7 @@ def test_a_terminal_gets_a_progress_line(tmp_path: Path) -> None:
             break
         seen += block
     os.close(master)
-    assert process.wait(20) == 0
+    assert process.wait(90) == 0
     assert b"\r\x1b[Kcontrol-0badcafe train" in seen and b" of 40  loss 0." in seen
 
 
