@@ -19,6 +19,8 @@ from tests.harness.zygote import WARNINGS, Forked, Zygote
 COMPILER = Path(__file__).resolve().parents[2] / "compiler"
 SCRIPTS = Path(__file__).resolve().parent / "scripts"
 NONCE = "cafe"
+# STALL=2 pytest tests/harness: as on a machine that is busy elsewhere whenever a test has seen what it waited for.
+STALL_S = float(os.environ.get("STALL", "0"))
 
 
 @dataclass
@@ -93,7 +95,7 @@ class Attempt:
                 time.sleep(0.2)
                 assert condition(), f"it ended first, with {self.process.returncode}:\n{self.text()}"
             time.sleep(0.005)
-        time.sleep(float(os.environ.get("STALL", "0")))
+        time.sleep(STALL_S)
 
     def until_event(self, name: str, count: int = 1, timeout: float = 150) -> None:
         """Wait for so many reports of one kind."""

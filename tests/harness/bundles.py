@@ -16,6 +16,8 @@ from typing import Any
 
 import jinja2
 
+from tests.harness.attempts import STALL_S
+
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "compiler" / "campc_harness"
 TEMPLATE = ROOT / "templates" / "launch.sh.j2"
@@ -301,7 +303,7 @@ class Bundle:
         end = time.monotonic() + patience
         while time.monotonic() < end:
             if holds():
-                time.sleep(float(os.environ.get("STALL", "0")))
+                time.sleep(STALL_S)
                 return
             time.sleep(0.05)
         raise AssertionError(f"not within {patience} s:\n{self.logs()}\n" + "\n".join(map(str, self.records())))
