@@ -250,8 +250,7 @@ def _lsp(options: argparse.Namespace) -> int:
     if options.tcp is not None and not options.tcp.rpartition(":")[2].isdigit():
         sys.stderr.write(f"campc: --tcp takes HOST:PORT, and {options.tcp} is none\n")
         return COULD_NOT_RUN
-    serve(tcp=options.tcp)
-    return OK
+    return serve(tcp=options.tcp)
 
 
 COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {

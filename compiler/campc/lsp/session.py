@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Iterator
-from typing import Any
-
 from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
-from pygls.protocol import LanguageServerProtocol, lsp_method
 
 import campc
 from campc.lsp.actions import as_diagnostic
 from campc.lsp.convert import Converter
 from campc.lsp.documents import Documents, uri_of
+from campc.lsp.protocol import Protocol
 from campc.pipeline import Compiled
 from campc.source import Span
 from campc.syntax.read import real
@@ -29,18 +26,6 @@ def tidy() -> None:
     """Look for garbage, and no more through what is left: most of it are texts and trees that stay."""
     gc.collect()
     gc.freeze()
-
-
-class Protocol(LanguageServerProtocol):
-    """pygls keeps a copy of each text, with ends of lines that editors don't know, and fits the places of changes to it.
-
-    The copy is neither kept here nor needed: see :meth:`campc.lsp.documents.Documents.change`.
-    """
-
-    @lsp_method(lsp.TEXT_DOCUMENT_DID_CHANGE)
-    def lsp_text_document__did_change(self, params: lsp.DidChangeTextDocumentParams) -> Iterator[Any]:
-        """Hand the change on as it came."""
-        yield self.fm.features[lsp.TEXT_DOCUMENT_DID_CHANGE], (params,), None
 
 
 class Server(LanguageServer):
@@ -89,6 +74,12 @@ class Server(LanguageServer):
         """Push diagnostics once all messages are read that have come: of many keystrokes in a row only the last counts."""
         if self._due is None:
             self._due = asyncio.get_running_loop().call_later(_SOON, self._publish_due)
+
+    def ended(self) -> None:
+        """Nobody listens any more."""
+        for timer in (self._due, self._tidying):
+            if timer is not None:
+                timer.cancel()
 
     def _publish_due(self) -> None:
         self._due = None

@@ -22,6 +22,10 @@ def synchronise(server: Server) -> None:
             registration = lsp.Registration("campc-files", lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
             server.client_register_capability(lsp.RegistrationParams([registration]))
 
+    @server.feature(lsp.EXIT)
+    def ended(*params: object) -> None:
+        server.ended()
+
     @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
     def opened(params: lsp.DidOpenTextDocumentParams) -> None:
         server.documents.put(params.text_document.uri, params.text_document.text)
@@ -29,8 +33,9 @@ def synchronise(server: Server) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
     def changed(params: lsp.DidChangeTextDocumentParams) -> None:
-        server.documents.change(params.text_document.uri, params.content_changes, server.convert)
-        server.publish_soon()
+        if params.text_document.uri in server.documents.open:
+            server.documents.change(params.text_document.uri, params.content_changes, server.convert)
+            server.publish_soon()
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_SAVE)
     def saved(params: lsp.DidSaveTextDocumentParams) -> None:
