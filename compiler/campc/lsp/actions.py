@@ -10,12 +10,14 @@ from campc.commands.fix import chosen
 from campc.diagnostic import Diagnostic
 from campc.lsp.convert import Converter
 from campc.lsp.documents import uri_of
+from campc.lsp.moving import Taken, taken
 from campc.pipeline import Compiled
 from campc.schema import TIERS
 from campc.source import Span
 
 FIX_ALL = f"{lsp.CodeActionKind.SourceFixAll.value}.campc"
 _SCHEDULE = ("C302", "C307", "C308")
+_SYNTAX = ("C101", "C102", "C103")
 
 
 def actions(compiled: Compiled, uri: str, wanted: lsp.Range, convert: Converter) -> Iterator[lsp.CodeAction]:
@@ -37,7 +39,7 @@ def actions(compiled: Compiled, uri: str, wanted: lsp.Range, convert: Converter)
                 is_preferred=True,
                 edit=lsp.WorkspaceEdit(changes),
             )
-        if diagnostic.severity == "warning":
+        if diagnostic.severity == "warning" and diagnostic.code != "C214":
             yield _allow(diagnostic, uri, shown, convert)
         if diagnostic.code in _SCHEDULE:
             yield from _drops(compiled, diagnostic, uri, shown, convert)
@@ -105,6 +107,7 @@ def _allow(diagnostic: Diagnostic, uri: str, shown: list[lsp.Diagnostic], conver
     line = source.line(diagnostic.at.line)
     indent = line[: len(line) - len(line.lstrip())]
     start = source.line_start(diagnostic.at.line)
+    start += source.text[start : start + 1] == "\ufeff"
     text = f"{indent}# campc: allow {diagnostic.code} because REASON\n"
     edit = lsp.TextEdit(convert.range(source.span(start, start)), text)
     return lsp.CodeAction(
@@ -146,38 +149,41 @@ def _lower(compiled: Compiled, uri: str, wanted: lsp.Range, convert: Converter) 
 def _move(
     compiled: Compiled, name: str, tier: str, uri: str, shown: list[lsp.Diagnostic] | None, convert: Converter
 ) -> Iterator[lsp.CodeAction]:
+    """Moving a window behind the others of a tier; none in a text with faults of syntax, where it may not end where it seems to."""
     spec = compiled.plan.spec
     window = spec.windows.get(name)
     if window is None or window.tier == tier or window.at.source != compiled.source:
         return
-    source = window.at.source
-    start, end = source.line_start(window.at.line), window.at.end
-    alone = not source.text[start : window.at.start].strip()
-    rest = source.text[end : end + 1]
-    taken = source.span(start if alone else window.at.start, end + (rest == "\n" and alone))
+    if any(d.code in _SYNTAX and d.at.source == compiled.source for d in compiled.diagnostics):
+        return
     goal = spec.tiers.get(tier)
-    edits = [lsp.TextEdit(convert.range(taken), "")]
-    if goal is not None and goal.at.text.endswith("}"):
-        place = goal.at.end - 1
-        one_line = goal.at.line == goal.at.end_line
-        before = source.text[goal.at.start : place].rstrip().endswith("{")
-        text = (
-            f" {window.at.text} "
-            if one_line and before
-            else f"; {window.at.text} "
-            if one_line
-            else f"  {window.at.text}\n"
-        )
-        edits.append(lsp.TextEdit(convert.range(source.span(place, place)), text))
-    else:
-        size = len(source.text)
-        gap = "" if source.text.endswith("\n") else "\n"
-        edits.append(
-            lsp.TextEdit(convert.range(source.span(size, size)), f"{gap}\ntier {tier} {{\n  {window.at.text}\n}}\n")
-        )
+    moved = taken(window.at, compiled.file.comments)
+    edits = [
+        lsp.TextEdit(convert.range(moved.place), ""),
+        _put(moved, goal.at if goal is not None else None, tier, convert),
+    ]
     yield lsp.CodeAction(
         f"Move {name} to tier {tier}", lsp.CodeActionKind.RefactorRewrite, shown, edit=lsp.WorkspaceEdit({uri: edits})
     )
+
+
+def _put(moved: Taken, goal: Span | None, tier: str, convert: Converter) -> lsp.TextEdit:
+    """The edit that writes an item before the closing brace of a block, or into a new block at the end of the text."""
+    source = moved.place.source
+    if goal is None:
+        end = source.span(len(source.text), len(source.text))
+        gap = "" if source.text.endswith("\n") else "\n"
+        return lsp.TextEdit(convert.range(end), f"{gap}\ntier {tier} {{\n{moved.lines}\n}}\n")
+    brace = source.span(goal.end - 1, goal.end - 1)
+    before = source.text[goal.start : brace.start]
+    if brace.line == goal.line and moved.item is not None:
+        between = "" if before.rstrip().endswith(("{", ";")) else ";"
+        gap = "" if before[-1:].isspace() and not between else " "
+        return lsp.TextEdit(convert.range(brace), f"{between}{gap}{moved.item} ")
+    begun = source.line_start(brace.line)
+    if brace.line > goal.line and not source.text[begun : brace.start].strip():
+        return lsp.TextEdit(convert.range(source.span(begun, begun)), f"{moved.lines}\n")
+    return lsp.TextEdit(convert.range(brace), f"\n{moved.lines}\n")
 
 
 def _capital(text: str) -> str:

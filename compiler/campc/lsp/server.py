@@ -34,4 +34,4 @@ def serve(*, tcp: str | None = None) -> int:
     # pygls closes what it writes to, and standard output is still asked for its rest after that.
     with os.fdopen(os.dup(1), "wb", buffering=0) as out:
         server.start_io(stdout=out)
-    return 0 if server.protocol.ended_well else 1
+    return 0 if server.ended_well else 1

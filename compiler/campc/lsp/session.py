@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+
 from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
 
@@ -49,6 +50,11 @@ class Server(LanguageServer):
     def convert(self) -> Converter:
         """Places in the client's units."""
         return Converter(self.workspace.position_encoding or lsp.PositionEncodingKind.Utf16)
+
+    @property
+    def ended_well(self) -> bool:
+        """Whether the client asked for the shutdown before it went."""
+        return isinstance(self.protocol, Protocol) and self.protocol.ended_well
 
     def compiled(self, uri: str) -> Compiled | None:
         """What a document compiles to."""

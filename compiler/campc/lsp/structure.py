@@ -64,30 +64,30 @@ def _symbol(block: tree.Block, convert: Converter) -> lsp.DocumentSymbol:
 
 
 def folding(file: tree.File) -> Iterator[lsp.FoldingRange]:
-    """Blocks, lists and maps of several lines, and runs of comments."""
+    """Blocks, lists and maps of several lines, and runs of comments; of two on the same lines, one."""
+    seen: set[tuple[int, int]] = set()
     stack: list[tree.Item | tree.BodyItem] = list(file.items)
     while stack:
         item = stack.pop()
-        places = (
-            [item.at]
-            if isinstance(item, tree.Block)
-            else [item.value.at]
-            if isinstance(item, (tree.Attribute, tree.Let))
-            else []
-        )
-        if isinstance(item, tree.Block):
-            stack.extend(item.body)
-        for place in places:
-            if place.end_line > place.line:
-                yield lsp.FoldingRange(place.line - 1, place.end_line - 1)
-    lines = sorted(comment.at.line for comment in file.comments if comment.alone)
-    while lines:
+        match item:
+            case tree.Block(at=at, body=body):
+                stack.extend(body)
+                lines = (at.line, at.end_line)
+            case tree.Attribute(value=value) | tree.Let(value=value):
+                lines = (value.at.line, value.at.end_line)
+            case _:
+                continue
+        if lines[1] > lines[0] and lines not in seen:
+            seen.add(lines)
+            yield lsp.FoldingRange(lines[0] - 1, lines[1] - 1)
+    alone = sorted(comment.at.line for comment in file.comments if comment.alone)
+    while alone:
         last = 0
-        while last + 1 < len(lines) and lines[last + 1] == lines[last] + 1:
+        while last + 1 < len(alone) and alone[last + 1] == alone[last] + 1:
             last += 1
         if last:
-            yield lsp.FoldingRange(lines[0] - 1, lines[last] - 1, kind=lsp.FoldingRangeKind.Comment)
-        del lines[: last + 1]
+            yield lsp.FoldingRange(alone[0] - 1, alone[last] - 1, kind=lsp.FoldingRangeKind.Comment)
+        del alone[: last + 1]
 
 
 def selection(file: tree.File, offset: int, convert: Converter) -> lsp.SelectionRange:
@@ -103,12 +103,14 @@ def selection(file: tree.File, offset: int, convert: Converter) -> lsp.Selection
             items = item.body
             continue
         if isinstance(item, (tree.Attribute, tree.Let)):
-            inner = item.value.at if item.value.at.start <= offset else item.name_at
-            spans.append(inner)
+            spans.extend(part for part in (item.value.at, item.name_at) if part.start <= offset <= part.end)
         break
     found: lsp.SelectionRange | None = None
+    around: Span | None = None
     for span in spans:
-        found = lsp.SelectionRange(convert.range(span), found)
+        if around is None or (around != span and around.start <= span.start and span.end <= around.end):
+            found = lsp.SelectionRange(convert.range(span), found)
+            around = span
     assert found is not None
     return found
 

@@ -101,7 +101,7 @@ class BlockDecoder:
     ) -> None:
         declared = info.attributes.get(item.name)
         if declared is None:
-            guessed = self._unknown(item, info, written)
+            guessed = self._unknown(item, info, written, broken)
             if guessed is not None and guessed not in places:
                 broken.add(guessed)
             return
@@ -137,21 +137,25 @@ class BlockDecoder:
                 help="name parts of it with `let`",
             )
 
-    def _unknown(self, item: tree.Attribute, info: BlockInfo, written: set[str]) -> str | None:
+    def _unknown(self, item: tree.Attribute, info: BlockInfo, written: set[str], guessed: set[str]) -> str | None:
         guess, fix = did_you_mean(item.name, info.attributes, item.name_at)
-        if fix is not None and fix.edits[0].text in written:
+        meant = fix.edits[0].text if fix is not None else None
+        if meant in written:
             # It stands in the block already: another one is meant, or else it can't simply be written once more.
             other, other_fix = did_you_mean(item.name, set(info.attributes) - written, item.name_at)
             repeated = f"{guess} It stands in this {info.kind} already"
             guess, fix = (other, other_fix) if other_fix is not None else (repeated, None)
+            meant = fix.edits[0].text if fix is not None else None
         elif not info.attributes:
             guess = f"a {info.kind} holds only windows"
         elif fix is None:
             owners = [kind for kind, other in BLOCKS.items() if item.name in other.attributes]
             where = f"{item.name} belongs to {' and '.join(owners[:3])}; " if owners else ""
             guess = f"{where}a {info.kind} takes {', '.join(info.attributes)}"
+        if meant in guessed:
+            fix = None  # one that is misspelt, too, is taken for it already
         self.faults.report("C202", item.name_at, f"a {info.kind} has no attribute {item.name}", help=guess, fix=fix)
-        return fix.edits[0].text if fix is not None else None
+        return meant
 
     def _inner(self, item: tree.Block, kind: str, info: BlockInfo) -> None:
         inner = BLOCKS.get(item.kind)

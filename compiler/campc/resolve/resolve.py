@@ -72,10 +72,14 @@ class _Resolver:
     declared: dict[int, tuple[str, str | None]] = field(factory=dict)
     """Where each block stands in whose head nothing is at fault, and its name if it has one; by the block's identity."""
     unclear: Unclear = field(factory=Unclear)
+    tiers: set[str] = field(factory=set)
+    """The tiers that are there, or that a misspelt one is taken for."""
     windows: int = 0
 
     def run(self) -> Resolved:
         self.names = {kind: {} for kind in BLOCKS}
+        tiers = (b for b, _ in self.gathered.blocks if b.kind == "tier" or b.kind not in BLOCKS)
+        self.tiers = {b.label.text for b in tiers if b.label is not None}
         for block, _ in self.gathered.blocks:
             self._declare(block, "")
         campaign_tree = next((b for b, used in self.gathered.blocks if not used and b.kind == "campaign"), None)
@@ -170,6 +174,11 @@ class _Resolver:
             return False
         if kind == "tier" and label.text not in TIERS:
             guess, fix = did_you_mean(label.text, TIERS, label.at)
+            meant = fix.edits[0].text if fix is not None else None
+            if meant in self.tiers:
+                guess, fix = f"{guess} It stands in this file already", None
+            elif meant is not None:
+                self.tiers.add(meant)
             self.faults.report("C201", label.at, f"there is no tier {label.text}", help=guess, fix=fix)
             return False
         if _NAME.fullmatch(label.text) is None:

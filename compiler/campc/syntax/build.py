@@ -20,6 +20,7 @@ from campc.syntax.tree import (
     Use,
 )
 from campc.values.quantities import Duration, Offset
+from campc.values.suggest import closest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ class Builder(ExpressionBuilder):
         value: Expr
         if isinstance(literal, Broken):
             value = Broken(at)
-        elif self.word(parts[0]) == "starts" and isinstance(literal.value, Duration):
+        elif isinstance(literal.value, Duration) and closest(self.word(parts[0]), ("starts",)) is not None:
             value = Literal(Offset(literal.value), at)
         else:
             plain = self.word(parts[3])

@@ -62,7 +62,11 @@ class Situation:
     def span(self, offset: int = 0) -> Span:
         """The place of the token so many places on; of a line end, the point before it."""
         place = self.parser.build.span(self.index + offset)
-        return place if place.text.strip() else self.parser.build.source.span(place.start, place.start)
+        if place.text.strip():
+            return place
+        source, start = self.parser.build.source, place.start
+        behind_comment = source.text[start - 1 : start + 1] == "\r\n"  # which took the carriage return
+        return source.span(start - behind_comment, start - behind_comment)
 
     def touches(self, offset: int = 1) -> bool:
         """Whether nothing stands between the token so many places on and the one before it."""
