@@ -24,7 +24,8 @@ def assist(server: Server) -> None:
         if compiled is None or source is None:
             return lsp.CompletionList(False, [])
         offset = server.convert.offset(source, params.position)
-        return complete(compiled, context(source, offset, server.documents.around(uri, offset)))
+        here = context(source, offset, server.documents.around(uri, offset))
+        return complete(compiled, here, source, offset, server.convert)
 
     @server.feature(lsp.TEXT_DOCUMENT_HOVER)
     def hovered(params: lsp.HoverParams) -> lsp.Hover | None:
