@@ -390,3 +390,37 @@ async def test_of_very_many_names_those_are_offered_that_go_on(client: LanguageC
     )
     assert isinstance(result, lsp.CompletionList) and result.is_incomplete
     assert {"v57", "v570", "v579", "v257"} <= {item.label for item in result.items} and len(result.items) <= 200
+
+
+async def renamed(client: LanguageClient, uri: str, place: lsp.Position, name: str) -> dict[str, list[lsp.TextEdit]]:
+    edit = await client.text_document_rename_async(lsp.RenameParams(lsp.TextDocumentIdentifier(uri), place, name))
+    assert edit is not None and edit.changes is not None
+    return {uri: list(edits) for uri, edits in edit.changes.items()}
+
+
+@pytest.mark.asyncio
+async def test_a_rename_reaches_the_other_specs_that_use_the_catalog(client: LanguageClient, tmp_path: Path) -> None:
+    """Asked for in one spec, it would else break those beside it; a file's name may hold anything."""
+    other = SPEC.replace("campaign c", "campaign other")
+    (tmp_path / "other one #1%.campaign").write_text(other)
+    uri = await opened(client, tmp_path)
+    place = at(SPEC, "lot_3d", 2)
+    changes = await renamed(client, uri, place, "three_days")
+    expected = {uri: SPEC, (tmp_path / "catalog.campaign").as_uri(): CATALOG}
+    expected[(tmp_path / "other one #1%.campaign").as_uri()] = other
+    assert changes.keys() == expected.keys()
+    for file, text in expected.items():
+        assert applied(text, changes[file]) == text.replace("lot_3d", "three_days")
+    references = lsp.ReferenceParams(lsp.ReferenceContext(False), lsp.TextDocumentIdentifier(uri), place)
+    found = await client.text_document_references_async(references)
+    assert {place.uri for place in found} == set(expected) - {(tmp_path / "catalog.campaign").as_uri()}
+
+
+@pytest.mark.asyncio
+async def test_a_let_is_renamed_in_an_index_and_not_to_a_metric(client: LanguageClient, tmp_path: Path) -> None:
+    text = SPEC.replace("on = box;", "on = box[hours];", 1) + 'stop s { when = loss > 3; because = "x" }\n'
+    uri = await opened(client, tmp_path, text)
+    changes = await renamed(client, uri, at(text, "hours"), "first")
+    assert applied(text, changes[uri]) == text.replace("hours", "first")
+    with pytest.raises(Exception, match="a value named loss is there already"):
+        await renamed(client, uri, at(text, "hours"), "loss")

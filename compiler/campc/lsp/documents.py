@@ -147,7 +147,7 @@ class Documents:
             return
         seen: set[str] = set()
         for source in compiled.plan.spec.sources:
-            key = real(source.path) if source.path is not None else source.name
+            key = _key(source)
             if key not in seen:
                 seen.add(key)
                 yield self.file(source)
@@ -157,7 +157,7 @@ class Documents:
         for other in self._users(me):
             other_compiled = self.compiled(other)
             for source in other_compiled.plan.spec.sources if other_compiled is not None else ():
-                key = real(source.path) if source.path is not None else source.name
+                key = _key(source)
                 if key not in seen:
                     seen.add(key)
                     yield self.file(source)
@@ -187,16 +187,36 @@ class Documents:
             return None
         return next((o for o in occurrences(compiled.file) if o.at.start <= offset <= o.at.end), None)
 
+    def knowing(self, uri: str, wanted: Occurrence) -> list[tree.File]:
+        """The trees of all texts that know a name as a text does: those related to it, and to the file that declares the name for it."""
+        found = list(self.related(uri))
+        seen = {_key(file.source) for file in found}
+        for file in found[:]:
+            path = file.source.path
+            if path is not None and any(o.declares and o.is_like(wanted) for o in occurrences(file)):
+                for other in self.related(uri_of(path)):
+                    if _key(other.source) not in seen:
+                        seen.add(_key(other.source))
+                        found.append(other)
+        return found
+
     def same_name(self, uri: str, wanted: Occurrence) -> Iterator[Occurrence]:
         """Every place of a name, in all files that know it."""
-        for file in self.related(uri):
-            for found in occurrences(file):
-                if found.kind == wanted.kind and found.name == wanted.name:
-                    yield found
+        for file in self.knowing(uri, wanted):
+            yield from (found for found in occurrences(file) if found.is_like(wanted))
 
-    def declared(self, uri: str, kind: str, name: str) -> bool:
-        """Whether a thing of that kind and name is declared where a text's names are known."""
-        return any(o.declares and o.kind == kind and o.name == name for f in self.related(uri) for o in occurrences(f))
+    def is_taken(self, uri: str, like: Occurrence, name: str) -> bool:
+        """Whether a thing of a kind is known by a name where another one is; of a let also whether a condition's metric is: it would be the let."""
+        files = self.knowing(uri, like)
+        return any(
+            o.kind == like.kind and o.name == name and (o.declares or o.kind == "let")
+            for f in files
+            for o in occurrences(f)
+        )
+
+
+def _key(source: Source) -> str:
+    return real(source.path) if source.path is not None else source.name
 
 
 def _uses_others(file: tree.File) -> bool:

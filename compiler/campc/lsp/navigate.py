@@ -73,8 +73,9 @@ def navigate(server: Server) -> None:
             )
         uri = params.text_document.uri
         kind, old = here[1].kind, here[1].name
-        if params.new_name != old and server.documents.declared(uri, kind, params.new_name):
-            raise JsonRpcInvalidParams(f"a {kind} named {params.new_name} is there already")
+        if params.new_name != old and server.documents.is_taken(uri, here[1], params.new_name):
+            what = "a value" if kind == "let" else f"a {kind}"
+            raise JsonRpcInvalidParams(f"{what} named {params.new_name} is there already")
         changes: dict[str, list[lsp.TextEdit]] = {}
         for occurrence in server.documents.same_name(uri, here[1]):
             place = server.located(occurrence.at, here[0], uri)

@@ -22,6 +22,10 @@ class Occurrence:
     whole: Span
     """The item that declares it, or the name itself where it is used."""
 
+    def is_like(self, other: Occurrence) -> bool:
+        """Whether both are of one kind and name."""
+        return self.kind == other.kind and self.name == other.name
+
 
 def occurrences(file: tree.File) -> Iterator[Occurrence]:
     """All of them in one file, in the order in which they stand."""
@@ -59,6 +63,8 @@ def _value(type_: t.Type, value: tree.Expr) -> Iterator[Occurrence]:
             name = value.of if isinstance(value, tree.Index) else value
             if isinstance(name, tree.Name):
                 yield _use("lot", name)
+            if isinstance(value, tree.Index):
+                yield from _lets(value)
         case t.ConditionType(scope="results"):
             for name in _names(value):
                 first = name.parts[0]
@@ -100,7 +106,7 @@ def _names(value: tree.Expr) -> Iterator[tree.Name]:
             case tree.RangeOf(low=low, likely=likely, high=high):
                 stack.extend(part for part in (high, likely, low) if part is not None)
             case tree.Index(low=low, high=high):
-                stack.extend((high, low))
+                stack.extend((low,) if high.at == low.at else (high, low))
             case tree.Unary(operand=operand) | tree.Is(operand=operand):
                 stack.append(operand)
             case tree.Binary(left=left, right=right):
