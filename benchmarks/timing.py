@@ -26,4 +26,4 @@ def show(title: str, medians: Mapping[str, float], base: str) -> None:
 
 def bar(name: str, value: float, at_most: float) -> None:
     """A line that says whether `value` meets its bar."""
-    print(f"  {name:36} {value:10.3f}   {'met' if value <= at_most else 'missed'}: at most {at_most:g}")
+    print(f"  {name:52} {value:10.3f}   {'met' if value <= at_most else 'missed'}: at most {at_most:g}")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import torch
 
-from campc_harness.memory import LARGE
+from campc_harness.pages import LARGE
 from campc_harness.state import Tracked, unwrap
 
 _LOADS = ("load_state_dict", "_load_from_state_dict")

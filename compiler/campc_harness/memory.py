@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
-import functools
-import mmap
 import os
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 
+from campc_harness.pages import in_large_pages
+
 ALIGNMENT = 64
 PIECE = 8 * 2**20
-# From this size on a tensor has memory of its own, and large pages fit into it.
-LARGE = 4 * 2**20
 # What must stay free beside the first buffer: filling memory to its limit gets the process killed.
 SPARE = 64 * 2**20
 
@@ -29,35 +25,6 @@ def memory(tensor: torch.Tensor) -> memoryview:
     if not size:
         return memoryview(bytearray())
     return memoryview((ctypes.c_char * size).from_address(tensor.data_ptr())).cast("B")
-
-
-def in_large_pages(tensor: torch.Tensor) -> torch.Tensor:
-    """Ask for large pages for a new CPU tensor that nobody has touched yet, where they are of use; returns it.
-
-    Touching fresh memory for the first time costs more than copying into it; in pages of 2 MiB a fifth of that.
-    """
-    start, size = tensor.data_ptr(), tensor.numel() * tensor.element_size()
-    advise = _large_pages() if size >= LARGE else None
-    if advise is not None:
-        first, last = -(-start // mmap.PAGESIZE) * mmap.PAGESIZE, (start + size) // mmap.PAGESIZE * mmap.PAGESIZE
-        advise(first, last - first, mmap.MADV_HUGEPAGE)  # where it is refused, all goes on as before
-    return tensor
-
-
-@functools.lru_cache(maxsize=1)
-def _large_pages() -> Any:
-    """The system's madvise(), or None where it knows no large pages, or taking them costs more than it saves."""
-    if not hasattr(mmap, "MADV_HUGEPAGE"):
-        return None
-    # A virtual machine may give free large pages back to its host (free page reporting, bit 5 of its balloon), who then
-    # has to find memory anew for each that is taken.
-    for features in Path("/sys/bus/virtio/drivers/virtio_balloon").glob("virtio*/features"):
-        with contextlib.suppress(OSError):
-            if features.read_text()[5:6] == "1":
-                return None
-    function = ctypes.CDLL(None).madvise
-    function.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
-    return function
 
 
 def workers(most: int) -> int:

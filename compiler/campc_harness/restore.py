@@ -16,7 +16,8 @@ from campc_harness import manifest as manifests
 from campc_harness.context import Context
 from campc_harness.errors import Damaged
 from campc_harness.manifest import Manifest
-from campc_harness.memory import Slot, in_large_pages, memory
+from campc_harness.memory import Slot, memory
+from campc_harness.pages import Fresh
 from campc_harness.ranks import Ranks
 from campc_harness.state import decode
 from campc_harness.storage import Storage
@@ -155,7 +156,8 @@ def read(
         names = collections.Counter(label for label, _ in entries)
         tensors = [_place(slot, into.get(label) if names[label] == 1 else None) for label, slot in entries]
         pieces = [(slot.offset, memory(tensor)) for (_, slot), tensor in zip(entries, tensors, strict=True)]
-        read_verified(storage, name, tensor_file, manifest.files[tensor_file], pieces)
+        own = [tensor for (label, _), tensor in zip(entries, tensors, strict=True) if tensor is not into.get(label)]
+        read_verified(storage, name, tensor_file, manifest.files[tensor_file], pieces, Fresh(own))
         tree = memoryview(bytearray(manifest.files[state_file].bytes))
         read_verified(storage, name, state_file, manifest.files[state_file], [(0, tree)])
         state = decode(json.loads(bytes(tree)), tensors)
@@ -169,4 +171,4 @@ def _place(slot: Slot, live: torch.Tensor | None) -> torch.Tensor:
     if live is not None and live.dtype == kind and tuple(live.shape) == slot.shape:
         return live
     # Memory of its own: whoever is given it may keep it.
-    return in_large_pages(torch.empty(slot.shape, dtype=kind))
+    return torch.empty(slot.shape, dtype=kind)

@@ -16,12 +16,14 @@ from campc_harness import manifest as manifests
 from campc_harness.errors import Damaged
 from campc_harness.manifest import FileFacts
 from campc_harness.memory import PIECE, workers
+from campc_harness.pages import Fresh
 from campc_harness.storage import Storage
 
-# Reading more at once would push what is to be hashed next out of the processor's cache.
-BLOCK = 2**20
+# What is read at once, and then hashed while it is in the processor's cache; a large page of memory, too.
+BLOCK = 2 * 2**20
 READERS = 8
 HASHERS = 4
+TOUCHED = Fresh()
 NO_FILE = (FileNotFoundError, IsADirectoryError, NotADirectoryError)
 
 Put = Callable[[memoryview], None]
@@ -103,9 +105,17 @@ class _Chunk:
 
 
 def read_verified(
-    storage: Storage, name: str, file: str, facts: FileFacts, pieces: Sequence[tuple[int, memoryview]]
+    storage: Storage,
+    name: str,
+    file: str,
+    facts: FileFacts,
+    pieces: Sequence[tuple[int, memoryview]],
+    fresh: Fresh = TOUCHED,
 ) -> None:
     """Read a file into `pieces` (offset, memory), ascending, and verify every byte; gaps are hashed and dropped.
+
+    Args:
+        fresh: which of that memory nobody has touched yet.
 
     Raises:
         Damaged: the file is missing, or its length or a hash is another than the manifest's.
@@ -115,7 +125,7 @@ def read_verified(
     count = min(workers(READERS), len(chunks))
     share = -(-len(chunks) // count)
     shares = [collections.deque(chunks[at : at + share]) for at in range(0, len(chunks), share)]
-    reader = _Reader(storage, name, file, facts, shares)
+    reader = _Reader(storage, name, file, facts, shares, fresh)
     if len(shares) == 1:
         reader.run(shares[0])
         return
@@ -135,12 +145,19 @@ class _Reader:
     """
 
     def __init__(
-        self, storage: Storage, name: str, file: str, facts: FileFacts, shares: Sequence[collections.deque[_Chunk]]
+        self,
+        storage: Storage,
+        name: str,
+        file: str,
+        facts: FileFacts,
+        shares: Sequence[collections.deque[_Chunk]],
+        fresh: Fresh,
     ) -> None:
         self._storage = storage
         self._place = (name, file)
         self._facts = facts
         self._shares = shares
+        self._fresh = fresh
         self.stop = threading.Event()
 
     def run(self, mine: collections.deque[_Chunk]) -> None:
@@ -165,10 +182,9 @@ class _Reader:
     def _verify(self, stream: BinaryIO, chunk: _Chunk) -> None:
         digest = hashlib.sha256()
         for target in chunk.targets:
-            for start in range(0, len(target), BLOCK):
+            for block in self._fresh.blocks(target, BLOCK):
                 if self.stop.is_set():
                     return
-                block = target[start : start + BLOCK]
                 if not _fill(stream, block):
                     raise Damaged(f"{self._place[1]} ends before its {self._facts.bytes} bytes are read")
                 digest.update(block)

@@ -12,12 +12,13 @@ import pytest
 import torch
 
 from campc_harness import manifest as manifests
-from campc_harness import memory, state, verified
+from campc_harness import memory, pages, state, verified
 from campc_harness.checkpoint import Checkpoints
 from campc_harness.context import Policy, by_hand
 from campc_harness.errors import Damaged
 from campc_harness.manifest import FileFacts, facts_of
-from campc_harness.memory import Buffers, in_large_pages
+from campc_harness.memory import Buffers
+from campc_harness.pages import in_large_pages
 from campc_harness.ranks import Ranks
 from campc_harness.storage import LocalStorage, open_storage
 
@@ -192,13 +193,14 @@ def test_pieces_that_overlap_are_refused(tmp_path: Path) -> None:
 
 def test_large_pages_change_nothing_that_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
     advised: list[tuple[int, int]] = []
-    monkeypatch.setattr(memory, "_large_pages", lambda: lambda start, size, advice: advised.append((start, size)))
-    tensor = in_large_pages(torch.empty(memory.LARGE // 4 + 7))
+    monkeypatch.setattr(pages, "_madvise", lambda: lambda start, size, advice: advised.append((start, size)))
+    monkeypatch.setattr(pages, "_handed_back", lambda: False)
+    tensor = in_large_pages(torch.empty(pages.LARGE // 4 + 7))
     in_large_pages(torch.empty(100))
     ((start, size),) = advised
     assert start % 4096 == size % 4096 == 0
     assert tensor.data_ptr() <= start and start + size <= tensor.data_ptr() + tensor.numel() * 4
-    assert size >= memory.LARGE - 4096
+    assert size >= pages.LARGE - 4096
 
 
 def test_a_rank_takes_its_share_of_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
