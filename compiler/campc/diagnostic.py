@@ -64,3 +64,36 @@ class Diagnostic:
     def order(self) -> tuple[str, int, int, str]:
         """The key by which diagnostics are sorted: file, place, code."""
         return self.at.source.name, self.at.start, self.at.end, self.code
+
+
+def removal(at: Span) -> Span:
+    """What to take away so that a whole line, or the end of one, is gone, with the blanks before it."""
+    text = at.source.text
+    start, end = at.start, at.end
+    while start > 0 and text[start - 1] in " \t":
+        start -= 1
+    alone = start == 0 or text[start - 1] == "\n"
+    while end < len(text) and text[end] in " \t\r":
+        end += 1
+    if alone and end < len(text) and text[end] == "\n":
+        end += 1
+    return at.near(start, end if alone or end == len(text) or text[end] == "\n" else at.end)
+
+
+def taken_away(at: Span) -> Fix | None:
+    """The removal of an item, with its lines or with the `;` behind or before it; None where it shares its lines with something else."""
+    source = at.source
+    before = source.line(at.line)[: at.column - 1]
+    after = source.line(at.end_line)[at.end_column - 1 :]
+    behind = after.lstrip()
+    if behind.startswith(";"):
+        behind = behind[1:].lstrip()
+        through = at.near(at.start, at.end + len(after.rstrip()) - len(behind.rstrip()))
+        gone = through if behind else removal(through)
+    elif not before.strip() and not behind:
+        gone = removal(at)
+    elif before.rstrip().endswith(";"):
+        gone = at.near(at.start - (len(before) - len(before.rstrip()[:-1].rstrip())), at.end)
+    else:
+        return None
+    return Fix("take it away", (Edit(gone, ""),))

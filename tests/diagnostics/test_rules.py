@@ -226,6 +226,40 @@ def test_of_very_many_windows_that_overlap_each_is_told() -> None:
     assert faults[48].label == "2026-12-01 09:49 to 2026-12-01 11:49"
 
 
+@pytest.mark.parametrize(
+    ("body", "mended"),
+    [
+        ('script = "t.py"; seed = 1; seeds = [1, 2]', 'script = "t.py"; seeds = [1, 2]'),
+        ('script = "t.py"; seeds = [1, 2]; seed = 1', 'script = "t.py"; seeds = [1, 2]'),
+        ('seed = 2;script = "t.py";seeds = [1, 2]', 'script = "t.py";seeds = [1, 2]'),
+        ("\n  seed = 1\n  seeds = [1]\n", "\n  seeds = [1]\n"),
+        ("\n  seeds = [1];  seed = 1;\n", "\n  seeds = [1];\n"),
+        ("\n  seed = 1 # why\n  seeds = [1]\n", None),
+        ("seed = 3; seeds = [1, 2]", None),
+        ("seed = 3; seeds = []", None),
+    ],
+)
+def test_seed_beside_seeds_is_told_and_the_one_that_says_nothing_more_can_go(body: str, mended: str | None) -> None:
+    text = complete(f"run control {{ {body} }}\n")
+    (fault,) = [d for d in compile_text(text).diagnostics if d.code == "C207"]
+    first, second = sorted(("seed =", "seeds ="), key=body.index)
+    assert fault.at.text.startswith(second) and [n.at.text.startswith(first) for n in fault.related] == [True]
+    if mended is None:
+        assert fault.fix is None and fault.help
+        return
+    assert fault.fix is not None
+    (edit,) = fault.fix.edits
+    assert text[: edit.at.start] + edit.text + text[edit.at.end :] == complete(f"run control {{ {mended} }}\n")
+
+
+def test_a_variant_may_have_seeds_where_its_parent_has_a_seed() -> None:
+    assert not found(
+        'run one { script = "t.py"; seed = 1 }\nrun more { variant_of = one; seeds = [1, 2] }\n'
+        "run last { variant_of = more; seed = 3 }\n",
+        "C207",
+    )
+
+
 def test_a_cheaper_package_must_keep_the_same_time_free() -> None:
     fragment = """
 package three { gpu = "RTX 4090"; duration = 3d; price = 47.14 USD }

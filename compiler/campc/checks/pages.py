@@ -117,6 +117,7 @@ READING: dict[str, str] = {
     "C207": """An attribute or a single block that is repeated.
 
     Which of two values holds must not depend on their order. Campaign, budget, preflight, shutdown and the general checkpoint stand once in a file.
+    Of `seed` and `seeds`, which both say which seeds a run has, it has one.
 
     Bad:
         expense storage { amount = 8 USD; amount = 9 USD; covers = "30 days" }

@@ -48,18 +48,4 @@ def plural(count: int, word: str) -> str:
     return f"{count:,} {word}{'' if count == 1 else 's'}"
 
 
-def removal(at: Span) -> Span:
-    """What to take away so that a whole line, or the end of one, is gone, with the blanks before it."""
-    text = at.source.text
-    start, end = at.start, at.end
-    while start > 0 and text[start - 1] in " \t":
-        start -= 1
-    alone = start == 0 or text[start - 1] == "\n"
-    while end < len(text) and text[end] in " \t\r":
-        end += 1
-    if alone and end < len(text) and text[end] == "\n":
-        end += 1
-    return at.near(start, end if alone or end == len(text) or text[end] == "\n" else at.end)
-
-
-__all__ = ["format_duration", "gpu_names", "head", "listed", "moment", "plural", "removal"]
+__all__ = ["format_duration", "gpu_names", "head", "listed", "moment", "plural"]

@@ -16,6 +16,8 @@ from campc.schema import BLOCKS, TIERS
 from campc.source import Source
 
 _PHRASE = re.compile(r"\b(?:is[ \t]+)?(?:not[ \t]+)?[A-Za-z]+$|\bis[ \t]+(?:not[ \t]+)?$")
+_EITHER = {"seed": "seeds", "seeds": "seed"}
+"""Attributes of which a block has one."""
 
 
 def complete(
@@ -84,7 +86,8 @@ def _items(compiled: Compiled, context: Context) -> Iterator[lsp.CompletionItem]
     kind = context.kind
     info = BLOCKS.get(kind)
     if info is not None:
-        missing = [a for a in info.attributes.values() if a.name not in context.written]
+        written = {*context.written, *(_EITHER[word] for word in context.written if word in _EITHER)}
+        missing = [a for a in info.attributes.values() if a.name not in written]
         for attribute in sorted(missing, key=lambda a: not a.required):
             detail = ("required, " if attribute.required else "") + attribute.type.words
             yield item_of(attribute.name, K.Property, detail, f"{attribute.name} = ", attribute_text(attribute))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from campc.diagnostic import Edit, Fix, Note
+from campc.diagnostic import Edit, Fix, Note, taken_away
 from campc.records import define, field, fields
 from campc.resolve.decode import Decoder
 from campc.resolve.faults import Fault, Faults, did_you_mean, replace
@@ -69,6 +69,8 @@ class BlockDecoder:
             # What could not be read may have been any of them.
             broken.update(word for word in info.attributes if word not in written)
             missing = []
+        if kind == "run" and "seed" in places and "seeds" in places:
+            self._both_seeds(name, places, values)
         if missing:
             self._missing(block, kind, name, missing)
             broken.update(a.name for a in missing)
@@ -156,6 +158,21 @@ class BlockDecoder:
             fix = None  # one that is misspelt, too, is taken for it already
         self.faults.report("C202", item.name_at, f"a {info.kind} has no attribute {item.name}", help=guess, fix=fix)
         return meant
+
+    def _both_seeds(self, run: str, places: dict[str, Span], values: dict[str, Any]) -> None:
+        """``seed`` and ``seeds`` each say how often a run is made, and with which seeds."""
+        first, second = sorted(("seed", "seeds"), key=lambda word: places[word].start)
+        certain = values.get("seed") in values.get("seeds", ())
+        self.faults.report(
+            "C207",
+            places[second],
+            f"run {run} has both seed and seeds",
+            related=[Note(places[first], f"{first} stands here already")],
+            help=f"seeds holds {values['seed']} already: take seed away"
+            if certain
+            else "keep seed for a single run, or seeds for several, one after another: seeds = [1, 2]",
+            fix=taken_away(places["seed"]) if certain else None,
+        )
 
     def _inner(self, item: tree.Block, kind: str, info: BlockInfo) -> None:
         inner = BLOCKS.get(item.kind)

@@ -198,7 +198,9 @@ class Run(Node):
     args: tuple[Any, ...] = attribute(Arguments(), "Arguments of the script.", value=(), example='["--fast"]')
     env: Mapping[str, str] = attribute(TextValues(), "Environment variables of the run.", value={})
     params: Mapping[str, Any] = attribute(Values(), "The parameters that the script reads.", value={})
-    seed: int | None = attribute(Whole(minimum=0), "The seed of every random choice.", example="1")
+    seed: int | None = attribute(
+        Whole(minimum=0), "The seed of every random choice; for several, `seeds` instead.", example="1"
+    )
     seeds: tuple[int, ...] = attribute(
         WholeNumbers(), "Several seeds: one run after another in one window, whose `takes` covers all.", value=()
     )

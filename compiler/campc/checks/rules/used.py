@@ -6,12 +6,11 @@ from collections.abc import Iterator
 
 from campc.checks.facts import any_broken
 from campc.checks.registry import rule
-from campc.checks.words import head, removal
-from campc.diagnostic import Diagnostic, Edit, Fix
+from campc.checks.words import head
+from campc.diagnostic import Diagnostic, taken_away
 from campc.schedule.plan import Plan
 from campc.schema.node import Node
 from campc.schema.spec import Spec
-from campc.source import Span
 
 
 @rule("C212", absence=True)
@@ -40,7 +39,7 @@ def never_used(plan: Plan) -> Iterator[Diagnostic]:
     for name, (at, used) in spec.lets.items():
         if readable and not used and at.source is spec.source:
             yield Diagnostic(
-                "C212", head(at), f"let {name} is never used", help="take it away, or use it", fix=_taken_away(at)
+                "C212", head(at), f"let {name} is never used", help="take it away, or use it", fix=taken_away(at)
             )
     for node, message, help_ in _unused(spec):
         if node.head.source is spec.source:
@@ -88,10 +87,3 @@ def _unused(spec: Spec) -> Iterator[tuple[Node, str, str]]:
                 f"no window executes run {run.name}",
                 f"add window {run.name} {{ kind = train; …; run = {run.name} }}, or take it away",
             )
-
-
-def _taken_away(at: Span) -> Fix | None:
-    """Its removal, where nothing else stands on its lines."""
-    lines = at.source.line(at.line), at.source.line(at.end_line)
-    alone = not lines[0][: at.column - 1].strip() and not lines[1][at.end_column - 1 :].strip()
-    return Fix("take it away", (Edit(removal(at), ""),)) if alone else None
