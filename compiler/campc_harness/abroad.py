@@ -123,6 +123,8 @@ class Others:
                 self._ended_here = ending
                 return None
             ending = Ending("crash", 1, verdict.reason if verdict else "other nodes did not end")
+        elif ending.outcome == "crash" and verdict is not None and verdict.outcome == "away":
+            ending = verdict  # which the ranks here died of
         elif ending.outcome == "crash" and verdict is not None and verdict.outcome == "crash":
             ending = replace(ending, reason=f"{ending.reason}; {verdict.reason}")
         self._alone_at = self._ended_here = None

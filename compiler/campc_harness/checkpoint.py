@@ -263,7 +263,7 @@ class Checkpoints:
         for rank in range(self._ranks.world):
             raw = _poll(lambda rank=rank: self.storage.pending(step, _part(rank)))  # type: ignore[misc]
             if raw is None:
-                raise OSError(f"rank {rank} did not write its part of step {step}")
+                raise RuntimeError(f"rank {rank} did not write its part of step {step}")
             part = json.loads(raw)
             self.storage.unread = self.storage.unread or bool(part["unread"])
             files = {name: manifests.facts_of(facts) for name, facts in part["files"].items()}
@@ -273,7 +273,7 @@ class Checkpoints:
     def _await_commit(self, step: int) -> None:
         name = manifests.folder_name(step)
         if not _poll(lambda: name in self.storage.committed() or None):
-            raise OSError(f"rank 0 did not commit step {step}")
+            raise RuntimeError(f"rank 0 did not commit step {step}")
 
 
 def _yield_to_training() -> None:

@@ -187,11 +187,14 @@ class Crew:
         self._server.close()
 
     def verdict(self, window: str, attempt: int) -> Ending | None:
-        """How an attempt ended on other nodes: the first end that isn't `done`, done, or None: some still run."""
+        """How an attempt ended on other nodes: the first end that isn't `done`, done, or None: some still run.
+
+        Where one found the place of the checkpoints away, the others only died of that.
+        """
         together = self._running[window, attempt]
-        for node, ending in together.ended.items():
-            if ending.outcome != "done":
-                return replace(ending, reason=f"node {node}: {ending.reason}")
+        bad = [(node, ending) for node, ending in together.ended.items() if ending.outcome != "done"]
+        for node, ending in sorted(bad, key=lambda item: item[1].outcome != "away"):
+            return replace(ending, reason=f"node {node}: {ending.reason}")
         return next(iter(together.ended.values()), None) if self.left(window, attempt) else None
 
     def left(self, window: str, attempt: int) -> bool:

@@ -11,7 +11,7 @@ import torch
 
 from campc_harness import exits, sinks
 from campc_harness.context import Context
-from campc_harness.errors import Leave, Misconfigured, Stopped
+from campc_harness.errors import Away, Leave, Misconfigured, Stopped
 from campc_harness.loading import end_workers
 from campc_harness.phases import LEFT
 
@@ -93,16 +93,22 @@ def leave_block(session: Session, error: BaseException | None) -> None:
 
     Raises:
         RuntimeError: it ended early without `run.finish(reason)`.
+        Leave: what was being written at its end met a place that is full, refuses or is away.
     """
     try:
         if isinstance(error, Leave):
-            session.staging.flush()
-            session.settle_writer()
+            if not isinstance(error, Away):  # which is why nothing can be flushed
+                session.staging.flush()
+                session.settle_writer()
             record(session, error)
         elif error is not None:
             _crashed(session)
         else:
             _ended(session)
+    except Leave as leave:
+        # What was being written met a place that is full or away.
+        record(session, leave)
+        raise
     finally:
         end_workers()
         if session.metrics.sinks:

@@ -54,6 +54,12 @@ class Misconfigured(Leave):
     exit_code = exits.MISCONFIGURED
 
 
+class Away(Leave):
+    """The place of the checkpoints, behind a network, couldn't be used for longer than an attempt waits."""
+
+    exit_code = exits.AWAY
+
+
 class Damaged(Exception):
     """A checkpoint whose manifest, size or hash isn't what was committed."""
 

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 DONE = 0
+AWAY = 74
 INTERRUPTED = 75
 STOPPED = 76
 DEADLINE = 77
@@ -17,6 +18,7 @@ RESERVE = 8192
 
 OUTCOMES = {
     DONE: "done",
+    AWAY: "away",
     INTERRUPTED: "interrupted",
     STOPPED: "stopped",
     DEADLINE: "deadline",

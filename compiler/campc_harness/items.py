@@ -105,15 +105,20 @@ class Items(Loop):
         if not session.rehearsal.restores:
             return
         storage = session.checkpoints.storage
-        names = session.ranks.from_first(storage.parts())
+        names = session.ranks.from_first(session.reach(storage.parts))
         known = set(self._ids)
         for name in names:
-            for line in storage.read_part(name).decode().splitlines():
-                one, row = json.loads(line)
+            for one, row in self._rows_of(name):
                 if one in known:
                     # Of a row that two parts have, the first is the one that counts.
                     self._done.setdefault(one, row)
         self._part_from = names[-1] if names else None
+
+    def _rows_of(self, name: str) -> list[tuple[Id, Any]]:
+        """The rows of a committed part."""
+        storage = self._session.checkpoints.storage
+        text = self._session.reach(lambda: storage.read_part(name)).decode()
+        return [(one, row) for one, row in map(json.loads, text.splitlines())]
 
     def _close_batch(self) -> None:
         missing = [one for one in self._current if one not in self._rows]
@@ -175,11 +180,10 @@ class Items(Loop):
         storage = session.checkpoints.storage
         seen: set[str] = set()
         while any(one not in self._done for one in wanted) and session.finished is None:
-            for name in storage.parts():
+            for name in session.reach(storage.parts):
                 if name not in seen:
                     seen.add(name)
-                    for line in storage.read_part(name).decode().splitlines():
-                        one, row = json.loads(line)
+                    for one, row in self._rows_of(name):
                         self._done.setdefault(one, row)
             session.reporter.progress += 1
             time.sleep(0.2)

@@ -34,6 +34,7 @@ class AttemptState:
     committed: int | None = None
     progressed: bool = False
     lost: bool = False
+    away: bool = False
 
 
 @dataclass
@@ -55,14 +56,15 @@ class RunState:
     commits: list[int] = field(default_factory=list)
     command: bool = False
     forgiven: int = 0
+    launched: int = 0
 
     def fruitless(self) -> list[AttemptState]:
-        """The newest attempts that died without a newly committed step, one after another."""
+        """The newest attempts that died without a newly committed step, one after another, and by a fault of the run's."""
         died: list[AttemptState] = []
         for attempt in reversed(self.attempts[self.forgiven :]):
             if attempt.outcome not in ("crash", "hang", "interrupted") or attempt.progressed:
                 break
-            if attempt.outcome != "interrupted" or attempt.code != 0:
+            if not attempt.away and (attempt.outcome != "interrupted" or attempt.code != 0):
                 died.append(attempt)
         return died
 
@@ -75,6 +77,16 @@ class RunState:
             count += 1
         return count
 
+    def away(self) -> list[AttemptState]:
+        """The newest attempts of this launch that ended because the place of the checkpoints was away, without progress."""
+        found: list[AttemptState] = []
+        for attempt in reversed(self.attempts[self.launched :]):
+            if attempt.progressed:
+                break
+            if attempt.away:
+                found.append(attempt)
+        return found
+
     def passed_over(self, from_the_start: bool) -> list[int]:
         """Checkpoints that the next attempt passes over: those that two died from, or all where it begins anew."""
         return sorted({*self.poisoned(), *(self.commits if from_the_start else ())})
@@ -83,7 +95,8 @@ class RunState:
         """Checkpoints that two attempts started from and died without progress."""
         starts: dict[int, int] = {}
         for attempt in self.attempts:
-            if attempt.outcome in ("crash", "hang") and not attempt.progressed and attempt.resumed:
+            died = attempt.outcome in ("crash", "hang") and not attempt.away
+            if died and not attempt.progressed and attempt.resumed:
                 starts[attempt.resumed] = starts.get(attempt.resumed, 0) + 1
         return sorted(step for step, count in starts.items() if count >= 2)
 
@@ -193,8 +206,9 @@ class Progress:
         for run in self.runs.values():
             if run.outcome in ("misconfigured", "deadline"):
                 run.outcome = run.reason = None
+            run.launched = len(run.attempts)
             if run.command:
-                run.forgiven = len(run.attempts)
+                run.forgiven = run.launched
 
     def _window(self, record: Record, word: str) -> None:
         state = self.window(record.window or "")
@@ -261,6 +275,7 @@ class Progress:
             attempt.ended, attempt.outcome, attempt.reason = self._at(record), record.event, record.reason
             attempt.stop, attempt.code = record.more.get("stop"), record.more.get("code")
             attempt.lost = bool(record.more.get("lost"))
+            attempt.away = bool(record.more.get("away"))
         misconfigured = record.event == "stop" and record.more.get("code") == 78
         if record.event in ("done", "stop", "deadline"):
             state.outcome = "misconfigured" if misconfigured else record.event

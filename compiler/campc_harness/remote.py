@@ -34,6 +34,7 @@ class RemoteStorage:
     """
 
     patience_s = PATIENCE_S
+    distant = True
 
     def __init__(self, url: str) -> None:
         try:

@@ -12,6 +12,7 @@ from campc_harness import codec, ending, exits, resuming, rng, state
 from campc_harness.checkpoint import REFUSED, Checkpoints
 from campc_harness.context import Context
 from campc_harness.errors import (
+    Away,
     DeadlineReached,
     Interrupted,
     Leave,
@@ -149,7 +150,11 @@ class Session:
         self._writer_failure(lambda: self.checkpoints.write_part(name, content))
 
     def reach(self, act: Callable[[], Any]) -> Any:
-        """Do something at the place of the checkpoints, whose refusals are misconfigurations; a full one ends the run."""
+        """Do something at the place of the checkpoints, whose refusals are misconfigurations; a full one ends the run.
+
+        Raises:
+            Away: the place, behind a network, can't be used now.
+        """
         try:
             return act()
         except NoRoom as error:
@@ -159,7 +164,13 @@ class Session:
         except OSError as error:
             if isinstance(error, PermissionError) or error.errno in REFUSED:
                 raise Misconfigured(f"checkpoints can't be kept at {self.context.checkpoints}: {error}") from error
+            self._leave_if_away(error)
             raise
+
+    def _leave_if_away(self, error: OSError) -> None:
+        """A fault of a place behind a network is no fault of the run's. One of the machine's own disk may well be."""
+        if self.checkpoints.storage.distant:
+            raise Away(f"the place of the checkpoints can't be used, {self.context.checkpoints}: {error}") from error
 
     def boundary(self, loop: Loop) -> None:
         """Called when a step has ended, before the next begins: where an attempt stops so that it can go on."""
@@ -308,6 +319,11 @@ class Session:
             raise Stopped(str(error)) from error
         except Superseded as error:
             raise Misconfigured(f"{error}; this attempt ends") from error
+        except OSError as error:
+            if isinstance(error, PermissionError) or error.errno in REFUSED:
+                raise
+            self._leave_if_away(error)
+            raise
 
     def complete(self) -> None:
         """The loop is exhausted: keep its last state, then let the script go on."""

@@ -29,6 +29,10 @@ class Storage(Protocol):
     def patience_s(self) -> float:
         """How long a failing write is tried again, in seconds."""
 
+    @property
+    def distant(self) -> bool:
+        """Whether it lies behind a network, so that a fault of it passes by itself."""
+
     def prefix(self) -> str:
         """Where, below a checkpoint's folder, this attempt's data files lie; the manifest names it."""
 
@@ -104,6 +108,10 @@ class LocalStorage:
         self._claim = 0
         self._reads_back: bool | None = None
         self.unread = False
+
+    @property
+    def distant(self) -> bool:
+        return self._must_read_back()
 
     def prefix(self) -> str:
         return ""

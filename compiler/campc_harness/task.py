@@ -29,6 +29,7 @@ TRIES = 3
 _LOST = 9
 _OVERDUE = "the lot's time is over but for bringing results home"
 _LONGEST_PAUSE_S = 300.0
+_AWAY_S = 6 * 3600.0
 
 
 @dataclass(frozen=True)
@@ -303,19 +304,36 @@ class Task:
         word = ending.outcome if ending.outcome in ("interrupted", "hang") else "crash"
         if asked and word == "crash" and ending.code < 0:
             word, reason = "interrupted", f"{reason}, after it had been asked to leave"
-        host.ledger.append(word, **who, reason=reason, code=0 if asked else ending.code, **host.energy())
+        away: dict[str, object] = {"away": True} if ending.outcome == "away" else {}
+        host.ledger.append(word, **who, reason=reason, code=0 if asked else ending.code, **away, **host.energy())
         if asked:
             self._end("interrupted", self._leaving)
             return
         state = host.progress().run(str(who["run_id"]) if who["run_id"] else None, self.window.name)
+        if away:
+            self._wait_for_the_place(state, reason)
+            return
         fruitless = len(state.fruitless())
         if fruitless >= TRIES:
             self._exhausted(who, reason)
         elif word == "interrupted" and fruitless <= 1:
             self._resume_at = time.monotonic()
         else:
-            pause = setting("CAMPC_PAUSE_S", 5.0) * 3 ** max(0, fruitless - 1)
-            self._resume_at = time.monotonic() + min(pause, _LONGEST_PAUSE_S)
+            self._pause(fruitless)
+
+    def _pause(self, tries: int) -> None:
+        pause = setting("CAMPC_PAUSE_S", 5.0) * 3.0 ** min(max(0, tries - 1), 9)
+        self._resume_at = time.monotonic() + min(pause, _LONGEST_PAUSE_S)
+
+    def _wait_for_the_place(self, state: RunState, reason: str | None) -> None:
+        """The place of the checkpoints is away: try again for hours, since nothing is wrong with the run itself."""
+        tries = state.away()
+        patience = setting("CAMPC_AWAY_S", _AWAY_S)
+        if tries and self._host.progress().clock.now() - tries[-1].began >= patience:
+            # Not a stop: launched again, it goes on.
+            self._end("failed", f"{reason}; it was tried again for {agenda.hours(patience)}")
+        else:
+            self._pause(len(tries))
 
     def _exhausted(self, who: dict[str, object], reason: str | None, tries: int = TRIES) -> None:
         if self._script:

@@ -6,7 +6,7 @@ import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from campc_harness.exits import DEADLINE, DONE, INTERRUPTED, MISCONFIGURED, OUTCOMES, STOPPED, ExitRecord
+from campc_harness.exits import AWAY, DEADLINE, DONE, INTERRUPTED, MISCONFIGURED, OUTCOMES, STOPPED, ExitRecord
 
 _KILLED = (-signal.SIGTERM, -signal.SIGKILL)
 _ENDED_WHEN_ASKED = (-signal.SIGTERM, -signal.SIGINT, -signal.SIGKILL, 128 + signal.SIGTERM, 128 + signal.SIGINT)
@@ -37,7 +37,7 @@ def of_command(code: int, asked: bool) -> Ending:
 def of_ranks(codes: Mapping[int, int], left: Records, hang: str | None) -> Ending:
     """The end of a run's attempt.
 
-    A configuration error on any rank is one of the attempt. Otherwise every rank must have proven its end: one that
+    A configuration error on any rank is one of the attempt, and so is a place that is away. Otherwise every rank must have proven its end: one that
     hasn't is a crash, whatever the others say.
 
     Args:
@@ -46,8 +46,8 @@ def of_ranks(codes: Mapping[int, int], left: Records, hang: str | None) -> Endin
         hang: why the attempt was ended for giving no sign of life, or None.
     """
     crash = _unproven(codes, left)
-    for code in (MISCONFIGURED, STOPPED, DEADLINE, INTERRUPTED):
-        if crash is not None and code != MISCONFIGURED:
+    for code in (MISCONFIGURED, AWAY, STOPPED, DEADLINE, INTERRUPTED):
+        if crash is not None and code not in (MISCONFIGURED, AWAY):
             break
         for number, record in left.items():
             if record is not None and codes[number] == code == record.code:

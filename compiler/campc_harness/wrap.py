@@ -99,7 +99,7 @@ class _Inside:
             word = exits.INTERRUPTED if self._asked else exits.DEADLINE
             why = f"asked by {signal.Signals(self._asked).name}" if self._asked else "the deadline is reached"
             return self._record(word, f"{why}; the command ended with {ended}")
-        if code in exits.OUTCOMES:
+        if code in exits.OUTCOMES and code != exits.AWAY:  # which is for the harness to say
             return self._record(code, "" if code == exits.DONE else f"the command ended with {ended}")
         return code if 0 < code < 256 else 1
 

@@ -57,6 +57,8 @@ print("args", json.dumps(sys.argv[1:]), "secret", env.get("TOKEN", ""), flush=Tr
 if params.get("children"):
     import subprocess
     subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+if attempt <= params.get("away_attempts", 0):
+    leave(74, "away", "the place is away")
 if params.get("misconfigured"):
     leave(78, "misconfigured", "the base is missing")
 

@@ -72,6 +72,38 @@ def test_the_store_goes_away_for_a_while(bundle: Make, store: ObjectStore) -> No
     assert digest(one) == digest(twin)
 
 
+def test_a_store_that_stays_away_is_no_crash(bundle: Make, store: ObjectStore) -> None:
+    twin, one = bundle(params=STEPS, name="twin"), bundle(params=STEPS)
+    twin.complete()
+    training = start(one, store, PAUSE="0.1", PATIENCE="2")
+    training.until_event("checkpoint", 1)
+    store.stop()
+    assert training.wait() == 74, training.text()
+    beginning = start(one, store, PATIENCE="2")
+    assert beginning.wait() == 74, beginning.text()
+    for attempt in (training, beginning):
+        record = attempt.exit()
+        assert record is not None and record.outcome == "away"
+        assert record.reason.startswith(f"the place of the checkpoints can't be used, {URL}: ")
+        assert "Traceback" not in attempt.text()
+    store.start()
+    last = start(one, store)
+    assert last.wait() == 0, last.text()
+    assert last.events("resume")[0]["step"] >= 5
+    assert digest(one) == digest(twin)
+
+
+def test_a_store_that_is_away_when_asked_to_leave(bundle: Make, store: ObjectStore) -> None:
+    one = bundle(params=STEPS)
+    attempt = start(one, store, PAUSE="0.5", PATIENCE="2")
+    attempt.until_event("checkpoint", 1)
+    store.stop()
+    attempt.signal(signal.SIGTERM)
+    assert attempt.wait() == 74, attempt.text()
+    record = attempt.exit()
+    assert record is not None and record.outcome == "away" and "Traceback" not in attempt.text()
+
+
 def test_refused_credentials(bundle: Make, store: ObjectStore) -> None:
     one = bundle(params=STEPS)
     attempt = one.start(CAMPC_CHECKPOINTS=URL, **{**store.environment, "AWS_SECRET_ACCESS_KEY": "wrong"})

@@ -53,6 +53,25 @@ def test_attempts_that_took_their_supervisor_with_them_are_counted_apart() -> No
     assert progress.run("r", "w").lost() == 0
 
 
+def test_a_place_that_is_away_counts_against_no_run_and_no_checkpoint() -> None:
+    def away(attempt: int) -> tuple[str, dict[str, Any]]:
+        return "crash", {"attempt": attempt, "code": 74, "away": True}
+
+    def tries() -> list[tuple[str, dict[str, Any]]]:
+        return [item for n in range(2, 6) for item in (start(n), ("resume", {"attempt": n, "step": 5}), away(n))]
+
+    progress = told(start(1), commit(1, 5), crash(1), *tries())
+    run = progress.run("r", "w")
+    assert run.fruitless() == [] and run.poisoned() == []
+    assert [attempt.number for attempt in run.away()] == [5, 4, 3, 2]
+    progress = told(start(1), crash(1), *tries(), start(6), crash(6), start(7), crash(7))
+    assert [attempt.number for attempt in progress.run("r", "w").fruitless()] == [7, 6, 1]
+    progress.take(Record(90, 90.0, "launch"))
+    assert progress.run("r", "w").away() == []
+    progress = told(*tries(), start(6), commit(6, 10), away(6))
+    assert progress.run("r", "w").away() == [] and progress.run("r", "w").fruitless() == []
+
+
 def test_a_launch_forgives_what_failed_but_not_what_was_stopped() -> None:
     failed = ("window", {"state": "failed", "outcome": "failed"})
     progress = told(start(1), ("stop", {"attempt": 1, "code": 78}), failed)

@@ -25,6 +25,10 @@ def left(number: int, code: int) -> ExitRecord:
         ((78, -15), (78, None), "misconfigured", "why 0"),
         ((75, 75), (75, 76), "crash", "rank 1 ended with exit code 75"),
         ((77, 75), (77, 75), "deadline", "why 0"),
+        ((74, 74), (74, 74), "away", "why 0"),
+        ((1, 74), (None, 74), "away", "why 1"),
+        ((-15, 74), (None, None), "crash", "rank 1 ended with exit code 74"),
+        ((78, 74), (78, 74), "misconfigured", "why 0"),
         ((200, -99), (None, None), "crash", "rank 0 ended with exit code 200"),
     ],
 )

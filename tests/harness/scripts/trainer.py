@@ -7,6 +7,7 @@ from pace import evaluate, pace
 from torch import nn
 
 from campc_harness import Run
+from campc_harness.remote import RemoteStorage
 
 
 class Noisy(torch.utils.data.Dataset):
@@ -26,6 +27,7 @@ class Noisy(torch.utils.data.Dataset):
 
 def main():
     torch.set_num_threads(1)
+    RemoteStorage.patience_s = float(os.environ.get("PATIENCE", RemoteStorage.patience_s))
     with Run.start() as run:
         model = nn.Sequential(nn.Linear(12, 32), nn.ReLU(), nn.Dropout(0.2), nn.Linear(32, 2))
         optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
