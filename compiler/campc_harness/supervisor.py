@@ -21,7 +21,7 @@ from campc_harness import processes
 from campc_harness.exits import DONE, read_exit
 from campc_harness.job import Job
 from campc_harness.redact import Redactor
-from campc_harness.verdicts import Ending, of_command, of_ranks
+from campc_harness.verdicts import Ending, last_line, of_command, of_ranks
 
 Report = Mapping[str, Any]
 _BLOCK = 65536
@@ -41,6 +41,7 @@ class Rank:
     code: int | None = None
     report_rest: bytes = b""
     output_rest: bytes = b""
+    last_line: str = ""
     beat: float = field(default_factory=time.monotonic)
     phase: str = "load"
 
@@ -200,6 +201,7 @@ class Attempt:
 
     def _print(self, rank: Rank, data: bytes) -> None:
         data = self._redactor.data(data)
+        rank.last_line = last_line(data) or rank.last_line
         if self.job.world > 1:
             data = b"".join(f"[{rank.number}] ".encode() + line for line in data.splitlines(keepends=True))
         # A full disk must not end the run: what it prints is the first thing to do without.
@@ -258,11 +260,13 @@ class Attempt:
 
     def _ending(self) -> Ending:
         codes = {rank.number: rank.code if rank.code is not None else -9 for rank in self._ranks}
+        said = {rank.number: rank.last_line for rank in self._ranks}
         if not self.job.proof:
-            return of_command(codes[self.job.first_rank], asked=self._asked is not None)
+            first = self.job.first_rank
+            return of_command(codes[first], asked=self._asked is not None, said=said[first])
         attempt, folder = self.job.attempt, self.job.folder
         left = {number: read_exit(folder, number, attempt=attempt, nonce=self.nonce) for number in codes}
-        return of_ranks(codes, left, self._hang[0] if self._hang else None)
+        return of_ranks(codes, left, self._hang[0] if self._hang else None, said)
 
     def _close(self) -> None:
         for rank in self._ranks:

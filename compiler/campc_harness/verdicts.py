@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +11,10 @@ from campc_harness.exits import AWAY, DEADLINE, DONE, INTERRUPTED, MISCONFIGURED
 
 _KILLED = (-signal.SIGTERM, -signal.SIGKILL)
 _ENDED_WHEN_ASKED = (-signal.SIGTERM, -signal.SIGINT, -signal.SIGKILL, 128 + signal.SIGTERM, 128 + signal.SIGINT)
+
+_LONGEST_LINE = 200
+_COLOURS = re.compile(r"\x1b\[[0-9;?]*[@-~]")
+NOTHING_SAID: Mapping[int, str] = {}
 
 Records = Mapping[int, "ExitRecord | None"]
 
@@ -25,16 +30,24 @@ class Ending:
     step: int | None = None
 
 
-def of_command(code: int, asked: bool) -> Ending:
-    """The end of a command, which leaves nothing but its exit code; `asked`: it had been asked to leave."""
+def of_command(code: int, asked: bool, said: str = "") -> Ending:
+    """The end of a command, which leaves nothing but its exit code.
+
+    Args:
+        code: negative for a signal.
+        asked: whether it had been asked to leave.
+        said: the last line that it printed.
+    """
     if code == DONE:
         return Ending("done", DONE, "")
     if asked and code in _ENDED_WHEN_ASKED:
         return Ending("interrupted", INTERRUPTED, f"the command was ended by {name(code)}")
-    return Ending("crash", code, f"the command ended with {name(code)}")
+    return Ending("crash", code, f"the command ended with {name(code)}{_saying(code, said)}")
 
 
-def of_ranks(codes: Mapping[int, int], left: Records, hang: str | None) -> Ending:
+def of_ranks(
+    codes: Mapping[int, int], left: Records, hang: str | None, said: Mapping[int, str] = NOTHING_SAID
+) -> Ending:
     """The end of a run's attempt.
 
     A configuration error on any rank is one of the attempt, and so is a place that is away. Otherwise every rank must have proven its end: one that
@@ -44,8 +57,9 @@ def of_ranks(codes: Mapping[int, int], left: Records, hang: str | None) -> Endin
         codes: rank → exit code, negative for a signal.
         left: rank → its exit record of this very attempt.
         hang: why the attempt was ended for giving no sign of life, or None.
+        said: rank → the last line that it printed.
     """
-    crash = _unproven(codes, left)
+    crash = _unproven(codes, left, said)
     for code in (MISCONFIGURED, AWAY, STOPPED, DEADLINE, INTERRUPTED):
         if crash is not None and code not in (MISCONFIGURED, AWAY):
             break
@@ -69,14 +83,28 @@ def name(code: int) -> str:
         return f"signal {-code}"
 
 
-def _unproven(codes: Mapping[int, int], left: Records) -> tuple[int, str] | None:
+def last_line(data: bytes) -> str:
+    """The last line of what was printed that isn't blank, fit for a sentence; empty where there is none."""
+    for line in reversed(_COLOURS.sub("", data[-4096:].decode("utf-8", "replace")).splitlines()):
+        text = " ".join("".join(character if character.isprintable() else " " for character in line).split())
+        if text:
+            return text if len(text) <= _LONGEST_LINE else text[: _LONGEST_LINE - 1] + "…"
+    return ""
+
+
+def _saying(code: int, said: str) -> str:
+    return f"; its last line: {said}" if said and code > 0 else ""
+
+
+def _unproven(codes: Mapping[int, int], left: Records, said: Mapping[int, str]) -> tuple[int, str] | None:
     """The first rank without a proven end, and what to say of it; None where every rank has proven its own."""
     found = []
     for number, code in codes.items():
         record = left[number]
         if record is None or record.code != code or code not in OUTCOMES:
             silent = " without saying that it was done" if code == DONE else ""
-            found.append((number, f"rank {number} ended with {name(code)}{silent}"))
+            saying = _saying(code, said.get(number, ""))
+            found.append((number, f"rank {number} ended with {name(code)}{silent}{saying}"))
     # A rank that was only killed because another one had crashed is not the cause.
     found.sort(key=lambda item: codes[item[0]] in _KILLED)
     return found[0] if found else None

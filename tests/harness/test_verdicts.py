@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from campc_harness.exits import OUTCOMES, ExitRecord
-from campc_harness.verdicts import of_command, of_ranks
+from campc_harness.verdicts import last_line, of_command, of_ranks
 
 
 def left(number: int, code: int) -> ExitRecord:
@@ -38,6 +38,29 @@ def test_of_ranks(codes: tuple[int, ...], proven: tuple[int | None, ...], outcom
     assert (found.outcome, found.reason) == (outcome, reason)
     hung = of_ranks(dict(enumerate(codes)), records, "silence")
     assert hung.outcome == ("hang" if outcome == "crash" else outcome)
+
+
+@pytest.mark.parametrize(
+    ("printed", "line"),
+    [
+        (b"", ""),
+        (b"\n \r\n\x00\n", ""),
+        (b"Traceback (most recent call last):\n  File x\nValueError: no\xc3\xabl\n\n", "ValueError: noël"),
+        (b"10%\r20%\r\x1b[1;31mFailed:\x1b[0m  \ttoo\x07 late\x1b[K", "Failed: too late"),
+        (b"\xff\xfe", "\ufffd\ufffd"),
+        (b"x" * 10000, "x" * 199 + "…"),
+    ],
+)
+def test_the_last_line(printed: bytes, line: str) -> None:
+    assert last_line(printed) == line
+
+
+def test_what_a_crash_said_last_stands_in_its_reason() -> None:
+    records: dict[int, ExitRecord | None] = {0: None, 1: None}
+    assert of_ranks({0: -15, 1: 1}, records, None, {0: "a", 1: "b"}).reason.endswith("code 1; its last line: b")
+    assert of_ranks({0: -15, 1: 0}, records, None, {0: "a", 1: "b"}).reason.endswith("that it was done")
+    assert of_command(2, asked=False, said="no such file").reason.endswith("code 2; its last line: no such file")
+    assert of_command(-9, asked=False, said="epoch 3").reason.endswith("signal SIGKILL")
 
 
 def test_of_a_command() -> None:
