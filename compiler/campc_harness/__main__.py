@@ -6,6 +6,7 @@ import argparse
 import errno
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 
 _HELP = """\
 Runs this lot's windows in the planned order, going on from where an earlier start left. It detaches from the terminal.
@@ -107,6 +108,9 @@ def _record(record: argparse.ArgumentParser) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code. Faults of the user are told in one line."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # whatever the locale: messages hold more than Latin letters
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given and given[0] == "export":  # needs no bundle, but torch
         from campc_harness import export

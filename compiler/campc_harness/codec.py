@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import collections
+import functools
 import json
 import math
 import sys
@@ -23,6 +24,8 @@ from campc_harness.errors import Unsaveable
 from campc_harness.memory import memory
 
 Json = Any
+
+_PLAIN_BITS = 2048
 
 
 @dataclass(frozen=True)
@@ -50,8 +53,11 @@ class Encoder:
         Raises:
             Unsaveable: something in it has a type that isn't kept.
         """
-        if value is None or type(value) in (bool, int, str):
+        if value is None or type(value) in (bool, str):
             return value
+        if type(value) is int:
+            # Python reads and writes only so many decimal digits.
+            return value if value.bit_length() <= _PLAIN_BITS else {"$": "int", "v": hex(value)}
         if type(value) is float:
             return value if math.isfinite(value) else {"$": "float", "v": repr(value)}
         if isinstance(value, torch.Tensor):
@@ -81,7 +87,9 @@ class Encoder:
         return {"$": "dict", "v": self._pairs(value, name)}
 
     def _pairs(self, value: Mapping[Any, Any], name: str) -> list[Json]:
-        return [[self.encode(key, f"{name}.key"), self.encode(item, f"{name}.{key}")] for key, item in value.items()]
+        return [
+            [self.encode(key, f"{name}.key"), self.encode(item, f"{name}.{label(key)}")] for key, item in value.items()
+        ]
 
     def _ordered(self, value: Mapping[Any, Any], name: str) -> Json:
         tag = "counter" if isinstance(value, collections.Counter) else "odict"
@@ -104,6 +112,8 @@ class Encoder:
             raise Unsaveable(f"{name} is a {type(value).__name__} of layout {kind}; only dense tensors are kept")
         if tensor.is_quantized or tensor.device.type == "meta":
             raise Unsaveable(f"{name} is quantised or has no data; only plain dense tensors are kept")
+        if not _can_be_copied(tensor.dtype):
+            raise Unsaveable(f"{name} is of {tensor.dtype}, which torch can't copy; keep its bytes as torch.uint8")
         if tensor.is_conj() or tensor.is_neg():
             tensor = tensor.resolve_conj().resolve_neg()
         identity = (tensor.device, tensor.data_ptr(), tensor.dtype, tuple(tensor.shape), tensor.stride())
@@ -140,6 +150,24 @@ class Encoder:
             f"{name} is a {type(value).__qualname__}, which a checkpoint doesn't keep; "
             "give its owner a state_dict of numbers, text, lists, dictionaries and tensors"
         )
+
+
+def label(key: Any) -> str:
+    """A key in a dotted name."""
+    try:
+        return str(key)
+    except ValueError:  # a whole number with more digits than Python writes
+        return hex(key)
+
+
+@functools.cache
+def _can_be_copied(kind: torch.dtype) -> bool:
+    """Whether torch copies values of a type; those of less than a byte are names alone so far."""
+    try:
+        torch.empty(1, dtype=kind).copy_(torch.empty(1, dtype=kind))
+    except (NotImplementedError, RuntimeError):
+        return False
+    return True
 
 
 def _comes_back(value: Any, numpy: Any) -> bool:
@@ -192,6 +220,8 @@ def _plain(tag: str, value: Json, tensor: Callable[[int, str | None], torch.Tens
             return torch.Size(value)
         case "float":
             return float(value)
+        case "int":
+            return int(value, 16)
         case "bytes":
             return base64.b64decode(value)
         case "complex":

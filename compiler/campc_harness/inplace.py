@@ -29,6 +29,26 @@ def targets(tracked: Tracked, prefix: str = "") -> dict[str, torch.Tensor]:
     return _apart(found)
 
 
+def refusing(tracked: Tracked) -> str | None:
+    """The first parameter or buffer that nothing can be loaded into, by its dotted name; None where there is none.
+
+    That of an expanded tensor, several of whose elements are one place in memory, where the module loads by plain copying.
+    """
+    for name, value in tracked.objects.items():
+        module = unwrap(value)
+        if isinstance(module, torch.nn.Module) and all(map(_loads_plainly, module.modules())):
+            for key, tensor in module.state_dict().items():
+                if isinstance(tensor, torch.Tensor) and _is_expanded(tensor):
+                    return f"{name}.{key}"
+    return None
+
+
+def _is_expanded(tensor: torch.Tensor) -> bool:
+    if tensor.layout is not torch.strided or tensor.is_nested or not tensor.numel():
+        return False
+    return any(size > 1 and not stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
+
+
 def _named(module: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
     return itertools.chain(
         module.named_parameters(remove_duplicate=False), module.named_buffers(remove_duplicate=False)

@@ -86,6 +86,8 @@ class Items(Loop):
             raise ValueError(f"emit({one!r}, …): that id is not in the current batch")
         if one in self._rows:
             raise ValueError(f"emit({one!r}, …): it has a row already")
+        if isinstance(row, dict) and row.get("id", one) != one:
+            raise ValueError(f"emit({one!r}, …): its row says that its id is {row['id']!r}; leave `id` out")
         try:
             self._rows[one] = json.loads(json.dumps(row))
         except (TypeError, ValueError) as error:

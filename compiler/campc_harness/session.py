@@ -23,6 +23,7 @@ from campc_harness.errors import (
     Unsaveable,
 )
 from campc_harness.evaluations import Evaluations
+from campc_harness.inplace import refusing
 from campc_harness.metrics import Metrics, as_stop
 from campc_harness.phases import AFTER, AT_ONCE, EVALUATE, LOAD, REPORTED, SAVE, SETUP, TRAIN
 from campc_harness.ranks import Ranks
@@ -228,6 +229,11 @@ class Session:
         with _saveable():
             self.tracked.staged_bytes()
             codec.Encoder().encode(loop.state_dict(), "loop")
+        name = refusing(self.tracked)
+        if name is not None:
+            raise Misconfigured(
+                f"{name} is an expanded tensor, into which nothing can be loaded: register a copy of it, .contiguous()"
+            )
 
     def _agree(self, loop: Loop, asked: bool, save: bool, stop: bool) -> list[bool]:
         if self.context.world == 1 or not loop.lockstep:

@@ -11,6 +11,7 @@ from pathlib import Path
 from campc_harness import keeper
 from campc_harness.bundle import Bundle
 from campc_harness.ledger import Record, read
+from campc_harness.progress import ENDINGS
 
 _TAIL = 16384
 
@@ -67,8 +68,12 @@ def table(records: tuple[Record, ...]) -> Iterator[str]:
 
 
 def _what(record: Record) -> str:
-    more = record.more
-    keys = ("state", "result", "stop", "gate", "to", "values", "text", "bytes", "name", "value")
+    more = dict(record.more)
+    if isinstance(more.get("bytes"), int):
+        more["bytes"] = f"{more['bytes']:,} bytes"
+    if record.event in ENDINGS | {"start"} and record.attempt is not None:
+        more["attempt"] = f"attempt {record.attempt}"
+    keys = ("attempt", "state", "result", "stop", "gate", "to", "folder", "values", "text", "bytes", "name", "value")
     parts = [_brief(more[key]) for key in keys if more.get(key) not in (None, "", {}, [])]
     return ", ".join([*parts, *([record.reason] if record.reason else [])])[:200]
 

@@ -205,7 +205,7 @@ def first_difference(left: Any, right: Any, name: str) -> str | None:
     else:
         return None if _equal(left, right) else f"{name} is {_short(right)}, not {_short(left)}"
     for key, one, other in pairs:
-        found = first_difference(one, other, f"{name}.{key}")
+        found = first_difference(one, other, f"{name}.{codec.label(key)}")
         if found:
             return found
     return None
@@ -261,5 +261,8 @@ def _few(names: set[Any]) -> str:
 
 
 def _short(value: Any) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # a whole number with thousands of digits
+        return f"a {type(value).__name__} too long to show"
     return text if len(text) <= 60 else text[:57] + "..."

@@ -10,6 +10,7 @@ from campc_harness.horizon import Horizon
 from campc_harness.ledger import read
 from campc_harness.plan import Window
 from campc_harness.progress import Progress, progress_of
+from campc_harness.standout import stands_out
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,7 @@ def status(bundle: Bundle) -> Status:
     current = {task.get("window"): task for task in live.get("tasks", [])} if running else {}
     rows = tuple(_row(bundle, progress, window, current) for window in bundle.plan.windows)
     lines = list(_lines(bundle, progress, live if running else {}))
+    lines += stands_out(progress)
     lines += [f"ledger line {damage.line} {damage.text}" for damage in reading.damage]
     if reading.torn:
         lines.append("the ledger's last line is torn: it will be set aside at the next launch")

@@ -11,7 +11,9 @@ def make(folder: Path, **environment: str) -> Bundle:
     """A run whose first five attempts find the place away."""
     control = run("control", params={"away_attempts": 5})
     after = window("after", "analyse", command="touch after", after=["control"])
-    return Bundle(folder, campaign(runs=[control], windows=[executes("control", "train", control), after]), **environment)
+    return Bundle(
+        folder, campaign(runs=[control], windows=[executes("control", "train", control), after]), **environment
+    )
 
 
 def test_a_place_that_is_away_costs_no_attempts(tmp_path: Path) -> None:

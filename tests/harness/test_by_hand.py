@@ -77,6 +77,9 @@ with Run.start() as run:
     run.track(model=model)
     if CASE == "kind":
         run.track(odd=Odd(decimal.Decimal("0.1")))
+    if CASE == "expanded":
+        model.inner = torch.nn.Linear(1, 1)
+        model.inner.register_buffer("mask", torch.ones(1).expand(5))
     if CASE == "endless":
         run.track(odd=Odd(endless))
     for step in run.steps(3):
@@ -91,6 +94,11 @@ with Run.start() as run:
     ("case", "text", "steps"),
     [
         ("kind", "odd.value is a Decimal, which a checkpoint doesn't keep", ["1"]),
+        (
+            "expanded",
+            "model.inner.mask is an expanded tensor, into which nothing can be loaded: register a copy",
+            ["1"],
+        ),
         ("endless", "a tracked state holds itself, or is nested too deeply", ["1"]),
         ("late", "track(odd=…) comes when the loop has begun, and could not be restored: track it before", []),
     ],

@@ -93,6 +93,12 @@ def test_an_id_that_is_left_out(bundle: Make) -> None:
     assert "1 ids of the batch got no row, first 'ticket 13'" in attempt.text()
 
 
+def test_a_row_with_the_id_of_another(bundle: Make) -> None:
+    attempt = bundle("infer.py", params={**PARAMS, "mistake": "ticket 13"}).start()
+    assert attempt.wait() == 1
+    assert "emit('ticket 13', …): its row says that its id is 'ticket 14'; leave `id` out" in attempt.text()
+
+
 def test_rehearsed(bundle: Make) -> None:
     one = bundle("infer.py", params=PARAMS)
     verdict = compare(*one.rehearse())

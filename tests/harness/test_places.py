@@ -54,6 +54,16 @@ def tell(one: Bundle, line: str) -> None:
         assert "Traceback" not in done.stdout and done.returncode == 0
 
 
+def test_a_folder_with_a_colon_in_its_name(tmp_path: Path) -> None:
+    one = Bundle(tmp_path / "2026-11-30T10:15", campaign(runs=[run("control")], windows=[]))
+    for command in WRITING:
+        done = one.launch(*command, check=78)
+        assert done.stdout == (
+            f"launch.sh: the folder {one.root} has a colon in its name, which no Python search path can hold: "
+            "move or rename it\n"
+        )
+
+
 def test_a_bundle_that_can_only_be_read(place: Path) -> None:
     one = bundle(place)
     assert os.system(f"mount -o remount,ro {place}") == 0

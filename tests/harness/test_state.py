@@ -248,7 +248,16 @@ def test_tensors_are_compared_wherever_they_begin() -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [{float("nan"): 1, 2: float("nan")}, {float("nan"), 1.0}, frozenset({float("nan")}), [float("nan"), -0.0, 1e-320]],
+    [
+        {float("nan"): 1, 2: float("nan")},
+        {float("nan"), 1.0},
+        frozenset({float("nan")}),
+        [float("nan"), -0.0, 1e-320],
+        # Python writes at most 4,300 decimal digits.
+        [sign * (10**digits + 1) for sign in (1, -1) for digits in (300, 700, 4299, 4300, 9000)],
+        {10**5000: {10**5001}},
+    ],
+    ids=range(6),
 )
 def test_what_is_not_equal_to_itself_comes_back(tmp_path: Path, value: Any) -> None:
     one = checkpoints(tmp_path)
@@ -258,6 +267,7 @@ def test_what_is_not_equal_to_itself_comes_back(tmp_path: Path, value: Any) -> N
     assert state.first_difference({float("nan"): 1}, {float("nan"): 2}, "v") == "v.nan is 2, not 1"
     assert state.first_difference({1: 1}, {2: 1}, "v") == "v has other keys: 1, 2"
     assert state.first_difference({0.0}, {1.0}, "v") is not None
+    assert state.first_difference(10**5000, 1, "v") == "v is 1, not a int too long to show"
 
 
 def test_shared_storage_is_stored_once() -> None:
@@ -265,6 +275,9 @@ def test_shared_storage_is_stored_once() -> None:
     weight = torch.randn(8, 8)
     encoder.encode({"a": weight, "b": weight, "c": weight[:4], "d": weight.t()}, "model")
     assert len(encoder.leaves) == 3
+
+
+NARROW = [getattr(torch, f"{sign}int{bits}") for sign in ("", "u") for bits in range(1, 8)]
 
 
 class Kind(torch.Tensor):
@@ -281,6 +294,7 @@ class Kind(torch.Tensor):
         torch.nested.as_nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged),
         torch.Tensor._make_subclass(Kind, torch.ones(2)),
         torch.nn.parameter.UninitializedParameter(),
+        *(torch.empty(2, dtype=kind) for kind in NARROW),
         numpy.array([object()]),
         numpy.zeros(2, dtype=[("a", "i4"), ("b", "f8")]),
         numpy.zeros(2, dtype=[("a", "i4"), ("b", "f8")])[0],

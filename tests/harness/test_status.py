@@ -12,8 +12,9 @@ import pytest
 
 from campc_harness import status
 from campc_harness.bundle import open_bundle
-from campc_harness.ledger import Ledger
+from campc_harness.ledger import Ledger, read
 from campc_harness.page import page
+from campc_harness.show import table
 from tests.harness.bundles import Bundle, campaign, executes, run, window
 
 
@@ -70,6 +71,47 @@ def test_the_projection_goes_by_the_step_time_observed(tmp_path: Path, monkeypat
 
 def test_what_does_not_fit_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "DOES NOT FIT" in status.text(measured(tmp_path, monkeypatch, usable_end_s=1100))
+
+
+def test_what_stands_out_is_said_once_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    measured(tmp_path, monkeypatch)
+    bundle = open_bundle(tmp_path)
+    ledger = Ledger(bundle.ledger, "box", "here")
+    who: dict[str, Any] = {"window": "control", "run_id": "control-0badcafe", "attempt": 1}
+    ledger.append("watch", **who, name="starved", step=7, text="data_wait = 0.6")
+    ledger.append("watch", **who, name="starved", step=9, text="data_wait = <0.7>")
+    ledger.append("note", **who, reason="quarantine", folder="step-000000030", text="it has no manifest")
+    ledger.append("note", **who, reason="corpus", text="nothing to worry about")
+    ledger.append("crash", **who, reason="rank 0 ended with exit code 1; its last line: KeyError: 'x'", code=1)
+    shown = status.status(bundle)
+    told = [line.split("  ", 1)[1] for line in shown.lines if re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d  ", line)]
+    assert sorted(told) == [
+        "a damaged checkpoint was set aside: step-000000030: it has no manifest",
+        "attempt 1 of control died: rank 0 ended with exit code 1; its last line: KeyError: 'x'",
+        "watch starved (2 times): data_wait = <0.7>",
+    ]
+    assert all(line in status.text(shown) for line in told)
+    assert "data_wait = &lt;0.7&gt;" in page(shown)
+    ledger.append("done", **who, outcome="done", metrics={})
+    ledger.close()
+    assert not any("died" in line for line in status.status(bundle).lines), "what went well in the end is no trouble"
+
+
+def test_the_record_as_a_table(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.jsonl", "box", "here")
+    who: dict[str, Any] = {"window": "w", "run_id": "r", "attempt": 3}
+    ledger.append("start", **who)
+    ledger.append("checkpoint", **who, step=20, bytes=1234567)
+    ledger.append("note", **who, reason="quarantine", folder="step-000000020", text="it has no manifest")
+    ledger.append("crash", **who, step=21, reason="rank 0 ended with exit code 1", code=1)
+    ledger.close()
+    lines = list(table(read(tmp_path / "ledger.jsonl").records))
+    assert [re.split(r"  +", line.strip(), maxsplit=5)[4:] for line in lines[1:]] == [
+        ["r", "attempt 3"],
+        ["r", "20  1,234,567 bytes"],
+        ["r", "step-000000020, it has no manifest, quarantine"],
+        ["r", "21  attempt 3, rank 0 ended with exit code 1"],
+    ]
 
 
 def test_what_is_cut_is_said_to_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

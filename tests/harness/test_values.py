@@ -6,6 +6,8 @@ import json
 import tarfile
 from pathlib import Path
 
+import pytest
+
 from tests.harness.bundles import Bundle, campaign, executes, run, window
 
 NASTY = [
@@ -118,3 +120,17 @@ def test_a_lot_must_be_named_where_there_are_several(tmp_path: Path) -> None:
     bundle = Bundle(tmp_path, plan)
     assert "--lot NAME (of box, second)" in bundle.launch("status", check=78).stdout
     bundle.launch("status", "--lot", "second", check=0)
+
+
+@pytest.mark.parametrize("locale", [{"PYTHONUTF8": "0", "LC_ALL": "C"}, {"PYTHONIOENCODING": "latin-1"}])
+def test_no_locale_takes_words_away(tmp_path: Path, locale: dict[str, str]) -> None:
+    control = run("control", params={"ü→": "日本"})
+    windows = [executes("control", "train", control), window("home", "retrieve", last=True, to="home")]
+    bundle = Bundle(tmp_path / "Köln →", campaign(runs=[control], windows=windows), **locale)
+    bundle.foreground()
+    noted = bundle.launch("record", "note", "done", check=0)
+    assert "Traceback" not in noted.stdout
+    for command in ("preflight", "status", "ledger", "logs", "pack"):
+        done = bundle.launch(command, check=None)
+        assert "Traceback" not in done.stdout, done.stdout
+    assert "done" in bundle.launch("ledger").stdout

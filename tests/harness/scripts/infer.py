@@ -10,6 +10,8 @@ with Run.start() as run:
         for one in batch:
             if one == run.params.get("forget"):
                 continue
+            if one == run.params.get("mistake"):
+                run.emit(one, {"id": "ticket 14"})
             run.emit(one, {"length": len(one), "answer": 'yes, "maybe"'})
         run.log(rows=len(batch))
         pace(run.step)
