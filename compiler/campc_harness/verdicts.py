@@ -42,7 +42,7 @@ def of_command(code: int, asked: bool, said: str = "") -> Ending:
         return Ending("done", DONE, "")
     if asked and code in _ENDED_WHEN_ASKED:
         return Ending("interrupted", INTERRUPTED, f"the command was ended by {name(code)}")
-    return Ending("crash", code, f"the command ended with {name(code)}{_saying(code, said)}")
+    return Ending("crash", code, f"the command ended with {name(code)}{'' if asked else _saying(code, said)}")
 
 
 def of_ranks(

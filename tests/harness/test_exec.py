@@ -70,7 +70,7 @@ def test_by_hand_a_command_gets_a_ledger_and_bounded_restarts(tmp_path: Path) ->
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "compiler"), "CAMPC_PAUSE_S": "0.05"}
     command = [sys.executable, "-m", "campc_harness", "exec", "--", "bash", "-c", "echo try; test -e ready"]
     failed = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
-    assert failed.returncode == 1 and failed.stdout.count("try") == 3
+    assert failed.returncode == 1 and failed.stdout.splitlines().count("try") == 3
     found = read(tmp_path / "campc-exec/ledger.jsonl")
     assert [record.event for record in found.records] == ["launch"] + ["start", "crash"] * 3
     (tmp_path / "ready").touch()

@@ -60,6 +60,7 @@ def test_what_a_crash_said_last_stands_in_its_reason() -> None:
     assert of_ranks({0: -15, 1: 1}, records, None, {0: "a", 1: "b"}).reason.endswith("code 1; its last line: b")
     assert of_ranks({0: -15, 1: 0}, records, None, {0: "a", 1: "b"}).reason.endswith("that it was done")
     assert of_command(2, asked=False, said="no such file").reason.endswith("code 2; its last line: no such file")
+    assert of_command(7, asked=True, said="Terminated").reason.endswith("code 7")
     assert of_command(-9, asked=False, said="epoch 3").reason.endswith("signal SIGKILL")
 
 
