@@ -1,6 +1,7 @@
 """A small honest training script: dropout, momentum, a schedule, random augmentation, an evaluation that draws."""
 
 import hashlib
+import os
 
 import torch
 from pace import evaluate, pace
