@@ -260,6 +260,33 @@ def test_a_variant_may_have_seeds_where_its_parent_has_a_seed() -> None:
     )
 
 
+@pytest.mark.parametrize("word", ["missing", "nan", "NaN", "inf", "infinity", "none", "null", "true"])
+def test_a_metric_with_the_name_of_what_conditions_ask_is_told_where_it_is_declared(word: str) -> None:
+    (fault,) = found(f'run a {{ script = "t.py"; metrics = [loss, {word}] }}\n', "C208")
+    assert fault.at.text == word and f"{word} can't be the name of a metric" in fault.message
+    assert "_count" in (fault.help or "") or "is_true" in (fault.help or "")
+    (fault,) = found(f'checkpoint {{ every = 1h; to = "x"; keep_best = {word} }}\n', "C208")
+    assert fault.at.text == word
+    # Without quotes it would be no better.
+    (fault,) = found(f'run a {{ script = "t.py"; metrics = ["{word}"] }}\n', "C204")
+    assert fault.fix is None
+
+
+@pytest.mark.parametrize("word", ["and", "or", "is", "not"])
+def test_a_reserved_word_is_told_as_such_where_a_name_is_wanted(word: str) -> None:
+    for metrics in (f"[{word}]", f"[{word}, loss]", f"[loss, {word}]", word):
+        text = complete(f'run a {{ script = "t.py"; metrics = {metrics} }}\n')
+        (fault,) = [d for d in compile_text(text).diagnostics if d.severity == "error"]
+        assert (fault.code, fault.at.text) == ("C101", word), metrics
+        assert fault.message == f'"{word}" is a word of conditions, and names nothing'
+
+
+@pytest.mark.parametrize("word", ["finite", "for", "is_nan", "eval.missing", "mean", "step", "best", "use", "let"])
+def test_other_words_may_name_metrics(word: str) -> None:
+    text = complete(f'run a {{ script = "t.py"; metrics = [{word}] }}\n')
+    assert not [d for d in compile_text(text).diagnostics if d.severity == "error"]
+
+
 def test_a_cheaper_package_must_keep_the_same_time_free() -> None:
     fragment = """
 package three { gpu = "RTX 4090"; duration = 3d; price = 47.14 USD }

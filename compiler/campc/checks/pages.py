@@ -128,6 +128,7 @@ READING: dict[str, str] = {
     "C208": """A value or word out of range.
 
     A window takes some time, a range goes from low to high, a share lies between 0% and 100%, and where one of some words is wanted, others mean nothing.
+    No metric has the name of what conditions ask: `missing`, `none`, `null`, `nan`, `inf`, `infinity`.
 
     Bad:
         tier essential { window control { kind = trian; on = box; takes = 0h; run = control } }

@@ -8,6 +8,7 @@ from fractions import Fraction
 from campc.records import define, field
 from campc.resolve.evaluate import Lets
 from campc.resolve.faults import Fault, Unclear, did_you_mean
+from campc.resolve.limits import NO_METRICS
 from campc.resolve.units import Value, combine, kind_of, magnitude
 from campc.schema.conditions import BUILTINS_FILE, BUILTINS_RUN, FUNCTIONS, Condition, Expression, MetricUse
 from campc.source import Span
@@ -24,10 +25,6 @@ if TYPE_CHECKING:
 _TYPES = {
     "number": "a number", "duration": "a duration", "size": "a size", "money": "an amount of money", "truth": "true or false", "text": "text",
 }  # fmt: skip
-_NOT_A_NUMBER = {
-    **dict.fromkeys(("nan", "inf", "infinity"), "ask whether a metric is finite, as in loss is not finite"),
-    **dict.fromkeys(("none", "null", "missing"), "ask whether a metric is there, as in loss is missing"),
-}
 _BUILTIN_TYPES = {"checkpoint_age": "duration", "disk_free": "size", "spend": "money"}
 _BUILTIN_EXAMPLES = {
     "checkpoint_age": "checkpoint_age > 1h",
@@ -153,8 +150,8 @@ class Reader:
         if name.text in builtins:
             self._builtins.add(name.text)
             return _BUILTIN_TYPES.get(name.text, "number"), ("builtin", name.text)
-        if name.text.lower() in _NOT_A_NUMBER:
-            raise Fault("C205", name.at, f"{name.text} is no metric", _NOT_A_NUMBER[name.text.lower()])
+        if name.text.lower() in NO_METRICS:
+            raise Fault("C205", name.at, f"{name.text} is no metric", NO_METRICS[name.text.lower()])
         if scope == "results":
             return self._result(name)
         if scope == "run" and name.parts[0] == "best" and len(name.parts) > 1:

@@ -82,14 +82,41 @@ def _one_of(words: tuple[str, ...]) -> str:
 def metric(expr: tree.Expr) -> str:
     """The name of a metric. Raises Fault."""
     match expr:
-        case tree.Name(text=text):
+        case tree.Name(text=text, at=at):
+            word = text.lower()
+            if word in NO_METRICS:
+                raise Fault(
+                    "C208",
+                    at,
+                    f"{text} can't be the name of a metric: conditions {NO_METRICS[word]}",
+                    f"call it otherwise, here and in the script, such as {word}_count",
+                )
             return text
+        case tree.Literal(value=bool(), at=at):
+            word = at.text
+            raise Fault(
+                "C208",
+                at,
+                f"{word} can't be the name of a metric: it is a value",
+                f"call it otherwise, here and in the script, such as is_{word}",
+            )
         case tree.Literal(value=str() as text, at=at):
-            fix = replace(at, text) if re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", text, re.ASCII) else None
+            name = re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", text, re.ASCII)
+            fix = replace(at, text) if name and text.lower() not in {*NO_METRICS, *RESERVED} else None
             raise Fault("C204", at, "the name of a metric stands without quotes", f"write {text}" if fix else None, fix)
         case tree.Broken(at=at):
             raise Fault(None, at)
     raise Fault("C204", expr.at, "this takes the name of a metric", "write loss, or eval.accuracy")
+
+
+_FINITE = "ask whether a metric is finite, as in loss is not finite"
+_THERE = "ask whether a metric is there, as in loss is missing"
+NO_METRICS = {
+    **dict.fromkeys(("nan", "inf", "infinity"), _FINITE),
+    **dict.fromkeys(("none", "null", "missing"), _THERE),
+}
+"""Words that name no metric, and what conditions ask in their stead."""
+RESERVED = ("and", "or", "not", "is", "true", "false")
 
 
 def currency(expr: tree.Expr) -> str:

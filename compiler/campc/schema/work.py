@@ -228,7 +228,9 @@ class Run(Node):
     gpus: int = attribute(Whole(), "How many GPUs it uses.", default="1", value=1)
     processes: int | None = attribute(Whole(), "How many processes it has.", default="one a GPU")
     metrics: tuple[str, ...] = attribute(
-        Metrics(), "The names of the metrics that it reports; none listed means unknown.", value=()
+        Metrics(),
+        "The names of the metrics that it reports; none listed means unknown. Words of conditions, such as `missing` and `nan`, name none.",
+        value=(),
     )
     kind: str = attribute(Word(("full", "adapter", "inference")), "What it produces.", default="full", value="full")
     base: str | None = attribute(

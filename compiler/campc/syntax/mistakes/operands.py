@@ -5,6 +5,8 @@ from __future__ import annotations
 from campc.diagnostic import Edit, Fix
 from campc.syntax.automaton import (
     AND,
+    BRACE_CLOSE,
+    BRACKET_CLOSE,
     BRACKET_OPEN,
     COMMA,
     COMPARE,
@@ -76,6 +78,26 @@ def operator_in_words(s: Situation) -> Finding | None:
         return None
     return Finding(
         f"there is no operator {s.text()}", "compare with == != < <= > >=, and put several together with and, or"
+    )
+
+
+@mistake("a { b = [and, c] }", "a { b = or }", "a { b = [c, is] }", "a { b = [not, c] }", "a { when = not > 3 }")
+def reserved_word(s: Situation) -> Finding | None:
+    """Names that are words of conditions."""
+    starts = (EQUALS, BRACKET_OPEN, COMMA)
+    if s.kind() in (AND, OR, IS) and s.kind(-1) in starts:
+        at = 0
+    elif (
+        s.kind(-1) == NOT and s.kind(-2) in starts and s.kind() in (BRACKET_CLOSE, COMMA, COMPARE, END, BRACE_CLOSE, IS)
+    ):
+        at = -1
+    else:
+        return None
+    word = s.text(at)
+    return Finding(
+        f'"{word}" is a word of conditions, and names nothing',
+        f"call it otherwise, such as {word}_count; text stands in quotes",
+        at=s.span(at),
     )
 
 
