@@ -10,7 +10,8 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 work=$(mktemp -d "${RUNNER_TEMP:-/tmp}/campc.XXXXXX")
 
-yes() { case ${1,,} in true | yes | 1) return 0 ;; *) return 1 ;; esac; }
+# No bash 4 is asked for: macOS has 3.2.
+yes() { case $1 in [Tt][Rr][Uu][Ee] | [Yy][Ee][Ss] | 1) return 0 ;; *) return 1 ;; esac; }
 output() { echo "$1=$2" >>"${GITHUB_OUTPUT:-/dev/null}"; }
 
 # quietly COMMAND...: its output is shown, and no line of it is a command to GitHub's runner, whatever a spec says.
@@ -60,8 +61,7 @@ worse "$status"
 output faults "$([ "$status" = 0 ] && echo false || echo true)"
 
 for format in sarif junit; do
-  name=INPUT_${format^^}
-  file=${!name:-}
+  if [ "$format" = sarif ]; then file=${INPUT_SARIF:-}; else file=${INPUT_JUNIT:-}; fi
   [ -z "$file" ] || campc check --format "$format" ${strict[@]+"${strict[@]}"} -- "${paths[@]}" >"$file" || true
 done
 
