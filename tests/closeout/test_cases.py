@@ -328,6 +328,14 @@ def test_a_lot_billed_by_time_costs_its_observed_time_rounded_up(tmp_path: Path)
     assert prices(result.costs.rental) == ["56.00 USD"], "27.5 h, rounded up to 28"
 
 
+def test_the_time_of_a_lot_that_still_runs_is_never_below_zero(tmp_path: Path) -> None:
+    scene = Scene()
+    scene.say(0, "launch", plan_hash=HASH)
+    scene.say(1, "window", window="prepare", state="recorded", by="person")
+    scene.say(2, "window", window="pilot", state="started", planned=0)
+    assert closed(scene, tmp_path).observed == HOUR
+
+
 def test_an_interruption_costs_what_came_after_the_checkpoint_and_the_restore(tmp_path: Path) -> None:
     scene = positive()
     scene.lines = [line for line in scene.lines if line["run_id"] != WIDER and line["window"] != "wider"]

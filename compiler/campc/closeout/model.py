@@ -409,7 +409,8 @@ class Closeout:
         """From the first to the last recorded moment of a window; None where nothing is recorded."""
         starts = [w.actual_start for w in self.windows if w.actual_start is not None]
         ends = [w.actual_end for w in self.windows if w.actual_end is not None]
-        return max(ends) - min(starts) if starts and ends else None
+        moments = [*starts, *ends]  # of one recorded by hand the end alone may be known, of one that runs the start
+        return max(moments) - min(moments) if starts and ends else None
 
     @property
     def accepted(self) -> int:
