@@ -1,7 +1,7 @@
 """What a rehearsal compares: hashes of state, generators and samples, and in words what differs.
 
 Each rank writes `digest-RANK.jsonl` into its attempt's folder, one JSON object a line:
-`{"point": "step|saved|restored|end", "step", "rng": {generator: hash}, "samples": [[epoch, index], …]|null,
+`{"point": "step|saved|restored|end", "step", "rng": {generator: hash}|null, "samples": [[epoch, index], …]|null,
 "content": hash|null, "state": {tensor or value: hash}|null}`.
 """
 
@@ -102,12 +102,13 @@ class Recorder:
         samples: Sequence[Any] | None = None,
         batch: Any = None,
         state: Mapping[str, Any] | None = None,
+        drawn: bool = True,
     ) -> None:
-        """Write one line; `state` is hashed tensor by tensor."""
+        """Write one line; `state` is hashed tensor by tensor, and generators where what they `drawn` so far counts."""
         line = {
             "point": point,
             "step": step,
-            "rng": generators(),
+            "rng": generators() if drawn else None,
             "samples": samples,
             "content": None if batch is None else content(batch),
             "state": None
@@ -154,7 +155,7 @@ def compare(first: Path, resume: Path, twin: Path, *, rank: int = 0, second_twin
         verdict.fail(f"the {'resumed attempt' if end is None else 'uninterrupted twin'} did not reach its last step")
     if saved is None or restored is None or end is None or twin_end is None:
         return verdict
-    _compare(verdict, saved, restored, "saved and restored", ("state", "rng"))
+    _compare(verdict, saved, restored, "saved and restored", ("state", "rng") if restored["rng"] else ("state",))
     for (point, step), line in two.items():
         if point == "step" and ("step", step) in three:
             _compare(verdict, three["step", step], line, f"step {step} of the twin and after resuming", _AFTER)

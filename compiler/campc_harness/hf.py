@@ -54,6 +54,7 @@ class _Bridge(transformers.TrainerCallback):  # type: ignore[misc,unused-ignore]
         home = context.attempt_dir or context.outputs.parent
         self._files = Files(Path(home) / "trainer", self._mine)
         self._frame = Frame(self._session, self._kept)
+        self._frame.draws_in_steps_only = False  # the Trainer's loader draws where an epoch begins
         self._asked = False
         self._training_step = trainer.training_step
         self._evaluate = trainer.evaluate

@@ -94,8 +94,11 @@ class Items(Loop):
             raise ValueError(f"emit({one!r}, …): a row must be plain JSON values: {error}") from error
 
     def kept(self) -> dict[str, Any]:
-        """The rows that are committed or about to be."""
-        return {"rows": {json.dumps(one): row for one, row in {**self._done, **self._rows}.items()}}
+        """The rows of this rank's share of all ids, committed or about to be."""
+        context = self._session.context
+        rows = {**self._done, **self._rows}
+        mine = self._ids[context.rank :: context.world]
+        return {"rows": {json.dumps(one): rows[one] for one in mine if one in rows}}
 
     def digest(self) -> dict[str, Any]:
         return {"samples": [[0, one] for one in self._current]}

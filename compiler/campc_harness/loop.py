@@ -23,6 +23,9 @@ class Loop:
         lockstep: whether all ranks take the same steps, and agree at every boundary.
     """
 
+    # Whether nothing is drawn between the end of a step and the beginning of the next one.
+    draws_in_steps_only = True
+
     def __init__(self, session: Session, total: int, *, lockstep: bool = True) -> None:
         self._session = session
         self.total = session.rehearsal.limited(total)

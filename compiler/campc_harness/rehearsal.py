@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from campc_harness.context import Context
+from campc_harness.dealt import METADATA
 from campc_harness.digests import Recorder
+from campc_harness.sharded import NAME as SHARDED
 
 if TYPE_CHECKING:
     from campc_harness.loop import Loop
@@ -46,7 +48,7 @@ class Rehearsal:
     def restored(self, session: Session, loop: Loop) -> None:
         """Record the restored state."""
         if self._recorder is not None and self._context.phase == "resume":
-            self._recorder.record("restored", loop.step, state=loop.kept())
+            self._recorder.record("restored", loop.step, state=_compared(loop), drawn=loop.draws_in_steps_only)
 
     def step(self, session: Session, loop: Loop) -> None:
         """Record a step that ended; save where that is due."""
@@ -54,7 +56,7 @@ class Rehearsal:
             return
         self._recorder.record("step", loop.step, **loop.digest())
         if loop.step == self.save_step(loop.total) and not self.restores:
-            self._recorder.record("saved", loop.step, state=loop.kept())
+            self._recorder.record("saved", loop.step, state=_compared(loop))
             if self.saves:
                 loop.flush()
 
@@ -62,7 +64,7 @@ class Rehearsal:
         """Record the last state. The first attempt then waits to be killed, and is interrupted where nobody does."""
         if self._recorder is None:
             return
-        self._recorder.record("end", loop.step, state=loop.kept())
+        self._recorder.record("end", loop.step, state=_compared(loop))
         if self._context.phase != "first":
             return
         end = time.monotonic() + PATIENCE_S
@@ -70,3 +72,11 @@ class Rehearsal:
             time.sleep(0.05)
         session.latch.caught = session.latch.caught or "the end of the rehearsal's first part"
         session.leave()
+
+
+def _compared(loop: Loop) -> dict[str, Any]:
+    """The loop's state, but for how a sharded save describes itself: that isn't the same twice."""
+    state = loop.kept()
+    if isinstance(state.get(SHARDED), dict):
+        state = {**state, SHARDED: {name: part for name, part in state[SHARDED].items() if name != METADATA}}
+    return state

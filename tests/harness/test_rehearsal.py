@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from campc_harness import longest
 from campc_harness.longest import records, with_longest
+from tests.harness.attempts import SCRIPTS
 from tests.harness.bundles import Bundle, campaign, executes, run, window
 
 SCRIPT = """
@@ -68,6 +71,40 @@ def test_an_honest_script_passes_and_its_measurements_are_told(tmp_path: Path) -
     assert not list((tmp_path / "checkpoints").glob("*")), "a rehearsal leaves no checkpoints behind"
     bundle.foreground()
     assert bundle.states()["control"] == "finished"
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(
+    ("script", "ranks", "params"),
+    [
+        ("infer.py", 1, {"ids": 120}),
+        ("infer.py", 2, {"ids": 120}),
+        ("craft.py", 1, {"epochs": 10, "workers": 2}),
+        ("own_loader.py", 1, {"kind": "sampler"}),
+        ("own_loader.py", 1, {"kind": "stream"}),
+        ("ddp.py", 2, {"steps": 20}),
+        ("fsdp.py", 2, {"steps": 20}),
+        ("hf_trainer.py", 2, {"steps": 20}),
+        ("lightning_module.py", 1, {"steps": 20}),
+    ],
+)
+def test_every_kind_of_loop_is_rehearsed_from_its_middle(
+    tmp_path: Path, script: str, ranks: int, params: dict[str, Any]
+) -> None:
+    for framework in {"hf_trainer.py": ["transformers"], "lightning_module.py": ["lightning"]}.get(script, []):
+        pytest.importorskip(framework)
+    control = run("control", params=params, processes=ranks)
+    bundle = Bundle(
+        tmp_path, campaign(runs=[control], windows=[executes("control", "train", control)]), OMP_NUM_THREADS="1"
+    )
+    shutil.copy(SCRIPTS / script, tmp_path / "work/train.py")
+    shutil.copy(SCRIPTS / "pace.py", tmp_path / "work")
+    done = bundle.launch("rehearse", "--cpu", check=0, timeout=250)
+    assert "passed" in done.stdout
+    for rank in range(ranks):
+        lines = (tmp_path / f"state/box/rehearsal/control/resume/digest-{rank}.jsonl").read_text().splitlines()
+        points = [(line["point"], line["step"]) for line in map(json.loads, lines)]
+        assert points == [("restored", 3), *(("step", step) for step in (4, 5, 6)), ("end", 6)]
 
 
 @pytest.mark.timeout(180)
