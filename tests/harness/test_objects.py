@@ -46,7 +46,7 @@ def digest(bundle: Bundle) -> str:
 def test_killed_and_resumed_from_objects(bundle: Make, store: ObjectStore) -> None:
     twin, one = bundle(params=STEPS, name="twin"), bundle(params=STEPS)
     twin.complete()
-    attempt = start(one, store, PAUSE="0.1")
+    attempt = start(one, store, HOLD=12)
     attempt.until_event("checkpoint", 2)
     attempt.kill()
     attempt.wait()
@@ -61,9 +61,10 @@ def test_killed_and_resumed_from_objects(bundle: Make, store: ObjectStore) -> No
 def test_the_store_goes_away_for_a_while(bundle: Make, store: ObjectStore) -> None:
     twin, one = bundle(params=STEPS, name="twin"), bundle(params=STEPS)
     twin.complete()
-    attempt = start(one, store, PAUSE="0.1")
+    attempt = start(one, store, HOLD=7)
     attempt.until_event("checkpoint", 1)
     store.stop()
+    attempt.release()
     attempt.until(lambda: any("trying again" in event["text"] for event in attempt.events("note")))
     assert committed(store), "old checkpoints stay"
     store.start()
@@ -75,9 +76,10 @@ def test_the_store_goes_away_for_a_while(bundle: Make, store: ObjectStore) -> No
 def test_a_store_that_stays_away_is_no_crash(bundle: Make, store: ObjectStore) -> None:
     twin, one = bundle(params=STEPS, name="twin"), bundle(params=STEPS)
     twin.complete()
-    training = start(one, store, PAUSE="0.1", PATIENCE="2")
+    training = start(one, store, HOLD=7, PATIENCE="2")
     training.until_event("checkpoint", 1)
     store.stop()
+    training.release()
     assert training.wait() == 74, training.text()
     beginning = start(one, store, PATIENCE="2")
     assert beginning.wait() == 74, beginning.text()
@@ -95,7 +97,7 @@ def test_a_store_that_stays_away_is_no_crash(bundle: Make, store: ObjectStore) -
 
 def test_a_store_that_is_away_when_asked_to_leave(bundle: Make, store: ObjectStore) -> None:
     one = bundle(params=STEPS)
-    attempt = start(one, store, PAUSE="0.5", PATIENCE="2")
+    attempt = start(one, store, HOLD=7, PATIENCE="2")
     attempt.until_event("checkpoint", 1)
     store.stop()
     attempt.signal(signal.SIGTERM)
@@ -119,7 +121,7 @@ def test_an_unknown_scheme(bundle: Make) -> None:
 
 def test_superseded_on_another_machine(bundle: Make, store: ObjectStore) -> None:
     one, other = bundle(params=STEPS), bundle(params=STEPS, name="other")
-    stale = start(one, store, PAUSE="0.1")
+    stale = start(one, store, HOLD=7)
     stale.until_event("checkpoint", 1)
     stale.signal(signal.SIGSTOP)
     fresh = start(other, store)
@@ -132,7 +134,7 @@ def test_superseded_on_another_machine(bundle: Make, store: ObjectStore) -> None
 
 def test_damage_is_set_aside(bundle: Make, store: ObjectStore) -> None:
     one = bundle(params=STEPS)
-    attempt = start(one, store, PAUSE="0.1")
+    attempt = start(one, store, HOLD=12)
     attempt.until_event("checkpoint", 2)
     attempt.kill()
     attempt.wait()
