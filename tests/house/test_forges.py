@@ -362,7 +362,9 @@ def test_gitlab_says_what_changes(checkout: Checkout) -> None:
 def test_gitlab_compares_files_of_any_name(checkout: Checkout) -> None:
     checkout.base = checkout.commit({"plans/räng 1.campaign": SOUND.replace("catalogs/", "../catalogs/")})
     new = SOUND.replace("catalogs/", "../catalogs/")
-    checkout.commit({"plans/räng 1.campaign": SEVEN_DAYS.replace("catalogs/", "../catalogs/"), "plans/b c.campaign": new})
+    checkout.commit(
+        {"plans/räng 1.campaign": SEVEN_DAYS.replace("catalogs/", "../catalogs/"), "plans/b c.campaign": new}
+    )
     status, log = gitlab(checkout, "campc diff")
     written = (checkout.folder / "campc-diff.md").read_text(encoding="utf-8")
     assert status == 0 and "costs 62.86 USD more" in written and "plans/räng 1.campaign" in written, log
