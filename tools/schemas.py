@@ -210,7 +210,7 @@ def plan() -> Schema:
         after=many(TEXT), run=null_or(TEXT),
     )  # fmt: skip
     lot = obj(
-        name=TEXT, package=TEXT, start_s=SECONDS, usable_end_s=null_or(SECONDS), reserved_s=SECONDS,
+        name=TEXT, package=null_or(TEXT), start_s=SECONDS, usable_end_s=null_or(SECONDS), reserved_s=SECONDS,
         uncommitted_s=null_or(SECONDS), overrun_s=null_or(SECONDS), busy_gpu_s=SECONDS, price=null_or(MONEY),
     )  # fmt: skip
     package = obj(

@@ -44,6 +44,16 @@ def test_a_plan(spec: Path) -> None:
     validate("plan", json.loads(campc("plan", spec, "--format", "json")))
 
 
+def test_a_plan_of_what_is_not_known(tmp_path: Path) -> None:
+    """It is printed for a file with faults, too."""
+    broken = tmp_path / "broken.campaign"
+    window = "window a { kind = other; on = box; takes = 1h }"
+    broken.write_text(f"campaign c {{ }}\nlot box {{ package = nothing }}\ntier essential {{ {window} }}\n")
+    plan = json.loads(campc("plan", broken, "--format", "json"))
+    validate("plan", plan)
+    assert plan["lots"][0]["package"] is None
+
+
 def test_diagnostics(tmp_path: Path) -> None:
     broken = tmp_path / "broken.campaign"
     broken.write_text('campaign c { question = "q"; decison = "d" }\nlot box { package = nothing }\n')
