@@ -90,6 +90,8 @@ def test_an_item_takes_the_place_of_what_was_typed_of_it(typed: str, label: str,
     [
         ("stop q { when = | }", "is finite"),
         ("stop q { when = loss | }", "loss"),
+        ("stop q { when = best.lo| }", "loss"),
+        ("stop q { when = best.lo| }", "spend"),
         ("outcome q { when = rank16.loss > 1 | }", "control"),
         ("deliverable q { of = [control, | ] }", "control"),
         ("deliverable q { of = [control] | }", "rank16"),

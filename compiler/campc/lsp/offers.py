@@ -227,10 +227,13 @@ def _condition(spec: Spec, scope: str, context: Context) -> Iterator[lsp.Complet
             yield item_of(name, K.Reference, "run", f"{name}.")
         return
     builtins = BUILTINS_RUN if scope == "run" else BUILTINS_FILE
+    head = typed.rpartition(".")[0]
     for name in _metrics(spec, None):
-        yield item_of(name, K.Variable, "metric")
+        if name.startswith(head):
+            yield item_of(name, K.Variable, "metric")
     for name, detail in builtins.items():
-        yield item_of(name, K.Field, detail)
+        if not head:
+            yield item_of(name, K.Field, detail)
     if scope == "run":
         for name in _metrics(spec, None):
             yield item_of(f"best.{name}", K.Variable, f"the best {name} so far")
