@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from campc.pipeline import compile_source
-from campc.schedule.plan import Plan
+from campc.schedule.plan import Gpu, Plan
 from campc.source import Source
 
 TIERS = ("essential", "useful", "exploratory")
@@ -16,7 +16,7 @@ HOUR = 3600
 
 @st.composite
 def specs(draw: st.DrawFn, fixed: bool = False) -> str:
-    """A spec of a few windows on a lot of two GPUs and in people's time."""
+    """A spec of a few windows on a lot of four GPUs and in people's time."""
     count = draw(st.integers(1, 9))
     tiers = draw(st.lists(st.sampled_from(TIERS), min_size=count, max_size=count))
     by_tier: dict[str, list[str]] = {tier: [] for tier in TIERS}
@@ -24,7 +24,7 @@ def specs(draw: st.DrawFn, fixed: bool = False) -> str:
     for index in range(count):
         tier = tiers[index]
         attributes = [f"takes = {draw(st.integers(1, 12))}h"]
-        on = draw(st.sampled_from(["", "box", "box[0]", "box[1]", "box[0..1]"]))
+        on = draw(st.sampled_from(["", "box", "box[0]", "box[1]", "box[0..1]", "box[1..2]", "box[2..3]"]))
         attributes.append("kind = evaluate" if on else "kind = review")
         if on:
             attributes.append(f"on = {on}")
@@ -41,7 +41,7 @@ def specs(draw: st.DrawFn, fixed: bool = False) -> str:
     tiers_text = "".join(f"tier {tier} {{\n{''.join(rows)}}}\n" for tier, rows in by_tier.items() if rows)
     return (
         'campaign c { question = "q"; decision = "d"; currency = USD }\n'
-        'package p { gpu = "A"; gpus = 2; duration = 3d; price = 100 USD }\n'
+        'package p { gpu = "A"; gpus = 4; duration = 3d; price = 100 USD }\n'
         f"lot box {{ package = p; starts = 2026-12-01 00:00 }}\n{tiers_text}"
     )
 
@@ -76,7 +76,21 @@ def test_accounts_add_up(text: str) -> None:
     assert account.overrun == max(end - 72 * HOUR, 0)
     if not plan.conflicts:
         assert account.busy == sum(p.interval.length * len(p.gpus) for p in on_it)
+    held = {(g, hour) for p in on_it for g in p.gpus for hour in range(int(p.start // HOUR), int(p.end // HOUR))}
+    assert account.busy == len(held) * HOUR
     assert account.price is not None and account.price.rounded == "100.00"
+
+
+@given(specs(fixed=True))
+def test_each_window_waits_for_what_is_before_it_on_its_gpus(text: str) -> None:
+    plan = plan_of(text)
+    latest: dict[Gpu, str] = {}
+    for placement in plan.placements.values():
+        before = {latest[gpu] for gpu in placement.gpus if gpu in latest}
+        assert before <= set(placement.predecessors)
+        others = {p.name for p in plan.on_lot("box") if placement.window.last} | set(placement.window.after)
+        assert set(placement.predecessors) <= before | others
+        latest.update(dict.fromkeys(placement.gpus, placement.name))
 
 
 @given(specs(fixed=True))
@@ -161,3 +175,19 @@ def test_time_billed_lots() -> None:
     assert short.usable_end is None and short.uncommitted is None and short.overrun == 0
     assert short.price is not None and short.price.rounded == "10.00"
     assert long.price is not None and long.price.rounded == "25.00"
+
+
+def test_a_cluster_of_thousands_of_gpus_is_reckoned_with_in_parts() -> None:
+    text = (
+        'campaign c { question = "q"; decision = "d" }\npackage p { gpu = "A"; gpus = 4000; duration = 3d; price = 1 USD }\n'
+        "lot box { package = p; starts = 2026-12-01 00:00 }\ntier essential {\n"
+        "  window a { kind = setup; on = box[0..2999]; takes = 4h; starts = +0h }\n"
+        "  window b { kind = setup; on = box[1000..3999]; takes = 4h; starts = +2h }\n"
+        "  window c { kind = setup; on = box[500]; takes = 1h }\n}\n"
+    )
+    plan = plan_of(text)
+    (conflict,) = plan.conflicts
+    assert conflict.gpus == tuple(("box", index) for index in range(1000, 3000))
+    assert plan.accounts["box"].busy == (1000 * 4 + 2000 * 6 + 1000 * 4 + 1) * HOUR
+    assert plan.placements["c"].start == 4 * HOUR and plan.placements["c"].predecessors == ("a",)
+    assert len(plan.placements["b"].gpus) == 3000

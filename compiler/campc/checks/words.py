@@ -20,17 +20,13 @@ def moment(plan: Plan, seconds: Fraction) -> str:
 
 
 def gpu_names(gpus: Sequence[Gpu], plan: Plan) -> str:
-    """GPUs in words: ``the GPU of box``, ``GPU 1 of pair``, ``GPUs 0 to 3 of pair``."""
+    """GPUs in a row in words: ``the GPU of box``, ``GPU 1 of pair``, ``GPUs 0 to 3 of pair``."""
     lot = gpus[0][0]
     package = plan.spec.package_of(plan.spec.lots.get(lot))
-    indexes = sorted(index for _, index in gpus)
     if package is not None and package.gpus == 1:
         return f"the GPU of {lot}"
-    if len(indexes) == 1:
-        return f"GPU {indexes[0]} of {lot}"
-    if indexes == list(range(indexes[0], indexes[-1] + 1)):
-        return f"GPUs {indexes[0]} to {indexes[-1]} of {lot}"
-    return f"GPUs {', '.join(map(str, indexes))} of {lot}"
+    low, high = gpus[0][1], gpus[-1][1]
+    return f"GPU {low} of {lot}" if low == high else f"GPUs {low} to {high} of {lot}"
 
 
 def listed(words: Sequence[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
+from campc.schedule.parts import Parts
 from campc.schedule.place import Moment, Placed
 from campc.schedule.plan import Account, Costs, Gpu
 from campc.schedule.timeline import Term
@@ -52,17 +53,20 @@ def account(spec: Spec, lot_name: str, term: Term, placed: Mapping[str, Placed])
 
 def _busy(items: Iterable[Placed]) -> Fraction:
     """GPU-seconds in use; where two windows hold one GPU at once, once."""
-    by_gpu: dict[Gpu, list[Placed]] = {}
+    items = list(items)
+    parts = Parts(item.gpus for item in items)
+    by_part: dict[Gpu, list[Placed]] = {}
     for item in items:
-        for gpu in item.gpus:
-            by_gpu.setdefault(gpu, []).append(item)
+        for part in parts.of(item.gpus):
+            by_part.setdefault(part, []).append(item)
     seconds: Moment = 0
-    for on_gpu in by_gpu.values():
+    for part, on_part in by_part.items():
+        size = parts.size(part)
         reached: Moment | None = None
-        for item in sorted(on_gpu, key=lambda i: i.begin):
+        for item in sorted(on_part, key=lambda i: i.begin):
             begin = item.begin if reached is None else max(item.begin, reached)
             if item.end > begin:
-                seconds += item.end - begin
+                seconds += (item.end - begin) * size
                 reached = item.end
     return Fraction(seconds)
 

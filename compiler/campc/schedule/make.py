@@ -7,8 +7,9 @@ from fractions import Fraction
 from campc.records import frozen
 from campc.schedule.account import account, costs
 from campc.schedule.arithmetic import checkpoint_row
+from campc.schedule.conflicts import conflicts
 from campc.schedule.packages import compare
-from campc.schedule.place import Placed, conflicts, critical, link, order, place, slacks
+from campc.schedule.place import Placed, critical, link, order, place, slacks
 from campc.schedule.plan import Account, CheckpointRow, Conflict, Costs, PackageRow, Placement, Plan, RatioRow
 from campc.schedule.timeline import Term, campaign_start, lot_term
 from campc.schema.results import Ratio

@@ -8,7 +8,8 @@ from fractions import Fraction
 from heapq import heapify, heappop, heappush
 
 from campc.records import define, field
-from campc.schedule.plan import Conflict, Gpu, Interval, Placement
+from campc.schedule.parts import Parts
+from campc.schedule.plan import Gpu, Interval
 from campc.schedule.timeline import Term, seconds_from
 from campc.schema.spec import Spec
 from campc.schema.work import TIERS, GpuSet, Window
@@ -37,6 +38,8 @@ class Placed:
     end: Moment
     gpus: tuple[Gpu, ...]
     fixed: bool
+    parts: tuple[Gpu, ...] = ()
+    """Its GPUs in parts."""
     predecessors: list[str] = field(factory=list)
 
     @property
@@ -63,14 +66,20 @@ class _Placer:
     start: Instant | None
     placed: dict[str, Placed] = field(factory=dict)
     busy: dict[Gpu, Taken] = field(factory=dict)
+    """What is held of each part of a lot."""
     lot_ends: dict[str, Moment] = field(factory=dict)
     """The end of what is placed on each lot so far."""
     lot_starts: dict[str, Moment] = field(init=False)
     _gpus_of: dict[GpuSet, tuple[Gpu, ...]] = field(factory=dict)
+    parts: Parts = field(init=False)
 
     @lot_starts.default
     def _lot_starts(self) -> dict[str, Moment]:
         return {name: moment(term.start) for name, term in self.terms.items()}
+
+    @parts.default
+    def _parts(self) -> Parts:
+        return Parts(self._gpus(window.on) for window in self.spec.windows.values() if self._can_be_placed(window))
 
     def run(self) -> None:
         waiting: dict[str, Window] = {}
@@ -152,9 +161,10 @@ class _Placer:
         assert window.takes is not None
         end = begin + moment(window.takes.likely.seconds)
         gpus = self._gpus(window.on)
-        self.placed[window.name] = Placed(window, begin, end, gpus, fixed)
-        for gpu in gpus:
-            self.busy.setdefault(gpu, Taken()).add(begin, end)
+        parts = self.parts.of(gpus)
+        self.placed[window.name] = Placed(window, begin, end, gpus, fixed, parts)
+        for part in parts:
+            self.busy.setdefault(part, Taken()).add(begin, end)
         if window.on is not None:
             self.lot_ends[window.on.lot] = max(end, self.lot_ends.get(window.on.lot, end))
 
@@ -166,7 +176,7 @@ class _Placer:
         if window.last and window.on is not None:
             begin = max(begin, self.lot_ends.get(window.on.lot, begin))
         length = moment(window.takes.likely.seconds)
-        taken = [self.busy[gpu] for gpu in self._gpus(window.on) if gpu in self.busy]
+        taken = [self.busy[part] for part in self.parts.of(self._gpus(window.on)) if part in self.busy]
         moved = True
         while moved:
             moved = False
@@ -231,11 +241,11 @@ def link(placed: Mapping[str, Placed], planned: Sequence[Placed]) -> None:
             by_lot.setdefault(item.window.on.lot, []).append(item)
     for item in planned:
         names = [name for name in item.window.after if name in placed]
-        for gpu in item.gpus:
-            before = latest.get(gpu)
+        for part in item.parts:
+            before = latest.get(part)
             if before is not None:
                 names.append(before.window.name)
-            latest[gpu] = item
+            latest[part] = item
         if item.window.last and item.window.on is not None:
             on_lot = by_lot[item.window.on.lot]
             names.extend(other.window.name for other in on_lot if other.end <= item.begin)
@@ -290,35 +300,3 @@ def critical(placed: Mapping[str, Placed]) -> set[str]:
             if not item.fixed:
                 stack.extend(placed[n] for n in item.predecessors if placed[n].end == item.begin)
     return found
-
-
-MOST_CONFLICTS = 8
-"""How many windows that it conflicts with are recorded of one window on one GPU."""
-
-
-def conflicts(placements: Mapping[str, Placement]) -> tuple[Conflict, ...]:
-    """The pairs that hold a GPU at the same time, by the later one's start."""
-    by_gpu: dict[Gpu, list[tuple[int, Placement]]] = {}
-    for turn, placement in enumerate(placements.values()):
-        for gpu in placement.gpus:
-            by_gpu.setdefault(gpu, []).append((turn, placement))
-    pairs: dict[tuple[int, int], tuple[Placement, Placement, list[Gpu], Fraction]] = {}
-    for gpu, items in by_gpu.items():
-        # Placements come in the order of their start, then of the file: what two share begins where the later one does.
-        open_: list[tuple[Moment, int, Placement]] = []
-        for turn, item in items:
-            start, until = moment(item.start), moment(item.end)
-            while open_ and open_[0][0] <= start:
-                heappop(open_)
-            for other_end, other_turn, other in open_[:MOST_CONFLICTS]:
-                pair = pairs.get((turn, other_turn))
-                if pair is None:
-                    pairs[turn, other_turn] = (other, item, [gpu], other.end if other_end < until else item.end)
-                else:
-                    pair[2].append(gpu)
-            heappush(open_, (until, turn, item))
-    found = [
-        (turn, first.window.order, Conflict(first, second, tuple(gpus), Interval(second.start, end)))
-        for (turn, _), (first, second, gpus, end) in pairs.items()
-    ]
-    return tuple(conflict for _, _, conflict in sorted(found, key=lambda f: f[:2]))

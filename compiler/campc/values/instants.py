@@ -44,7 +44,9 @@ class Instant:
 
     def after(self, seconds: Fraction) -> Instant:
         """The instant so much elapsed time later."""
-        return Instant(self.utc + dt.timedelta(microseconds=round(seconds * 1_000_000)))
+        whole = seconds.denominator == 1
+        microseconds = seconds.numerator * 1_000_000 if whole else round(seconds * 1_000_000)
+        return Instant(self.utc + dt.timedelta(microseconds=microseconds))
 
     def iso(self, zone: dt.tzinfo) -> str:
         """ISO 8601 in a zone, with its offset."""

@@ -125,18 +125,18 @@ def format_number(value: Fraction) -> str:
 
 def format_duration(seconds: Fraction | int) -> str:
     """Time for people: ``48 h``, ``6 h 30 min``, ``90 s``, ``-2 h``; whole hours are not turned into days."""
-    value = Fraction(seconds)
-    if value < 0:
-        return f"-{format_duration(-value)}"
-    hours, rest = divmod(value, HOUR)
-    minutes, rest = divmod(rest, MINUTE)
+    if seconds < 0:
+        return f"-{format_duration(-seconds)}"
+    parted = seconds.denominator
+    hours, rest = divmod(seconds.numerator, HOUR * parted)
+    minutes, rest = divmod(rest, MINUTE * parted)
     parts = []
     if hours:
         parts.append(f"{hours:,} h")
     if minutes:
         parts.append(f"{minutes} min")
     if rest or not parts:
-        parts.append(f"{format_number(rest)} s")
+        parts.append(f"{format_number(Fraction(rest, parted))} s")
     return " ".join(parts)
 
 

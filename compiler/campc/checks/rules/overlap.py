@@ -9,7 +9,7 @@ from campc.checks.facts import clock_unknown
 from campc.checks.registry import rule
 from campc.checks.words import gpu_names, head, listed, moment
 from campc.diagnostic import Diagnostic, Note
-from campc.schedule.place import MOST_CONFLICTS
+from campc.schedule.conflicts import MOST_CONFLICTS
 from campc.schedule.place import moment as as_moment
 from campc.schedule.plan import Conflict, Gpu, Interval, Placement, Plan
 from campc.values.quantities import compact_duration, format_duration
@@ -45,7 +45,7 @@ def windows_overlap(plan: Plan) -> Iterator[Diagnostic]:
     told = _Told(plan)
     for number, conflicts in enumerate(grouped.values()):
         second = conflicts[0].second
-        many = number >= _MOST_FITTED
+        many = number >= _MOST_FITTED or told.looked_through > _MOST_LOOKED_THROUGH
         shown = conflicts[: _FEW_NAMED if many else _MOST_NAMED]
         if len(conflicts) == 1:
             c = conflicts[0]
@@ -78,6 +78,8 @@ _FEW_NAMED = 2
 """The same, of windows after the first :data:`_MOST_FITTED`."""
 _MOST_FITTED = 40
 """For how many windows it is looked up where they would fit; where there are more, nobody reads them."""
+_MOST_LOOKED_THROUGH = 100_000
+"""The same for the windows that are looked through for that, all lookups together."""
 
 
 class _Told:
@@ -85,18 +87,23 @@ class _Told:
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
+        self.looked_through = 0
         self._intervals: dict[tuple[Moment, Moment], tuple[str, str, str]] = {}
         self._moments: dict[Moment, str] = {}
-        self._gpus: dict[tuple[Gpu, ...], str] = {}
-        self._lots: dict[str, list[tuple[Moment, Moment, Placement]]] = {}
+        self._lengths: dict[Moment, str] = {}
+        self._gpus: dict[tuple[Gpu, Gpu], str] = {}
+        self._lots: dict[str, list[tuple[Moment, Moment, int, int, Placement]]] = {}
 
     def interval(self, interval: Interval) -> tuple[str, str, str]:
         """From when, to when, and how long."""
         key = as_moment(interval.start), as_moment(interval.end)
         found = self._intervals.get(key)
         if found is None:
-            start, end = self.moment(interval.start), self.moment(interval.end)
-            found = self._intervals[key] = (start, end, format_duration(interval.length))
+            length = key[1] - key[0]
+            lasts = self._lengths.get(length)
+            if lasts is None:
+                lasts = self._lengths[length] = format_duration(length)
+            found = self._intervals[key] = (self.moment(interval.start), self.moment(interval.end), lasts)
         return found
 
     def moment(self, seconds: Fraction) -> str:
@@ -107,16 +114,21 @@ class _Told:
         return found
 
     def gpus(self, gpus: tuple[Gpu, ...]) -> str:
-        found = self._gpus.get(gpus)
+        key = gpus[0], gpus[-1]
+        found = self._gpus.get(key)
         if found is None:
-            found = self._gpus[gpus] = gpu_names(gpus, self._plan)
+            found = self._gpus[key] = gpu_names(gpus, self._plan)
         return found
 
-    def on_lot(self, lot: str) -> list[tuple[Moment, Moment, Placement]]:
-        """What is on a lot, in planned order, with its start and end."""
+    def on_lot(self, lot: str) -> list[tuple[Moment, Moment, int, int, Placement]]:
+        """What is on a lot, in planned order, with its start and end and its first and last GPU."""
         found = self._lots.get(lot)
         if found is None:
-            found = self._lots[lot] = [(as_moment(p.start), as_moment(p.end), p) for p in self._plan.on_lot(lot)]
+            found = self._lots[lot] = [
+                (as_moment(p.start), as_moment(p.end), p.gpus[0][1], p.gpus[-1][1], p)
+                for p in self._plan.on_lot(lot)
+                if p.gpus
+            ]
         return found
 
 
@@ -132,12 +144,15 @@ def _where_it_fits(plan: Plan, window: Placement, told: _Told) -> str:
     begin = max(
         [plan.accounts[lot].start, *(plan.placements[n].end for n in window.window.after if n in plan.placements)]
     )
-    free, length, gpus = as_moment(max(begin, window.start)), as_moment(window.interval.length), set(window.gpus)
+    free, length = as_moment(max(begin, window.start)), as_moment(window.interval.length)
     needed = free + length
-    for other_start, other_end, other in told.on_lot(lot):
+    first, last = window.gpus[0][1], window.gpus[-1][1]
+    on_lot = told.on_lot(lot)
+    told.looked_through += len(on_lot)
+    for other_start, other_end, low, high, other in on_lot:
         if other_start >= needed:
             break
-        if other_end > free and other.name != window.name and not gpus.isdisjoint(other.gpus):
+        if other_end > free and low <= last and high >= first and other is not window:
             free, needed = other_end, other_end + length
     begin, end = Fraction(free), Fraction(needed)
     usable = plan.accounts[lot].usable_end
