@@ -167,6 +167,12 @@ def compare(first: Path, resume: Path, twin: Path, *, rank: int = 0, second_twin
             "and the weights after resuming were not compared bit for bit"
         )
     elif differing:
+        if verdict.equal:
+            verdict.notes.append(
+                "what is tracked, the generators and the samples came back: so something else that training depends on "
+                "began anew. Track it: an optimizer, a schedule, a generator or a counter of the script's own. Gradients "
+                "that live from one step to the next can't be tracked: use accumulate="
+            )
         verdict.fail(f"after the last step the resumed state differs from the uninterrupted twin's: {_few(differing)}")
     return verdict
 

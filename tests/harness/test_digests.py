@@ -45,6 +45,8 @@ def test_a_dishonest_script_is_found_out(bundle: Make, fault: str, words: str) -
     verdict, _ = rehearse(bundle, "dishonest.py", fault=fault)
     assert not verdict.equal
     assert any(words in difference for difference in verdict.differences), verdict.differences
+    advised = any("something else that training depends on began anew" in note for note in verdict.notes)
+    assert advised == (fault == "untracked"), verdict.notes
 
 
 def test_nondeterministic_kernels_fail_no_honest_script(bundle: Make) -> None:
