@@ -7,7 +7,7 @@ import select
 import shutil
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from campc_harness.ledger import Ledger, read
 from campc_harness.observed import Observed, size_literal
 from campc_harness.plan import RunPlan, Window
 from campc_harness.supervisor import Attempt
-from campc_harness.verdicts import Ending
+from campc_harness.verdicts import Ending, last_line
 
 _PATIENCE_S = 1800.0
 RECORD = "rehearsal.json"
@@ -204,12 +204,14 @@ class _Stage:
             corpus=self._corpus,
         )
         attempt = Attempt(job, self._observe, self._bundle.redactor())
-        end = time.monotonic() + setting("CAMPC_REHEARSAL_S", _PATIENCE_S)
+        patience = setting("CAMPC_REHEARSAL_S", _PATIENCE_S)
+        end, late = time.monotonic() + patience, False
         while True:
             ending = attempt.poll()
             if ending is not None:
-                return ending
-            if (kill is not None and kill()) or time.monotonic() > end:
+                return replace(ending, reason=f"it took longer than {patience:g} s") if late else ending
+            late = late or time.monotonic() > end
+            if late or (kill is not None and kill()):
                 attempt.kill()
             select.select(attempt.descriptors(), [], [], 0.1)
 
@@ -238,11 +240,10 @@ class _Stage:
 
     def _fail(self, what: str, ending: Ending, text: str | None = None) -> bool:
         log = self._home / f"{ {'first attempt': 'first', 'resumed attempt': 'resume'}.get(what, 'twin') }.log"
-        tail = ""
+        tail, said = "", f"{text or f'ended as {ending.outcome}'}: {ending.reason}"
         with contextlib.suppress(OSError):
-            lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-            tail = f"; its last line: {lines[-1][:200]}" if lines else ""
-        said = text or f"ended as {ending.outcome}: {ending.reason}"
+            last = last_line(log.read_bytes())
+            tail = f"; its last line: {last}" if last.removeprefix("campc: ") not in said else ""
         name = log.relative_to(self._bundle.root)
         self._result.differences.append(f"the {what} {said}{tail} (see {name})")
         return False

@@ -171,7 +171,8 @@ def load(tracked: Tracked, saved: Mapping[str, Any]) -> None:
         try:
             target.load_state_dict(saved[name])
         except (RuntimeError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise Misconfigured(f"{name} can't be restored from the checkpoint: {error}") from error
+            why = " ".join(str(error).split())  # torch's takes several lines
+            raise Misconfigured(f"{name} can't be restored from the checkpoint: {why}") from error
         if name not in tracked.inexact:
             difference = first_difference(saved[name], target.state_dict(), name)
             if difference:

@@ -127,6 +127,34 @@ def test_what_would_go_wrong_is_named(tmp_path: Path, fault: dict[str, str], fou
 
 
 @pytest.mark.timeout(180)
+@pytest.mark.parametrize(
+    ("extra", "line"),
+    [
+        (
+            "__import__('os')._exit(0)",
+            "the first attempt wrote no checkpoint: rank 0 ended with exit code 0 without saying that it was done",
+        ),
+        ("__import__('time').sleep(600)", "the first attempt wrote no checkpoint: it took longer than 3 s"),
+        (
+            "assert step != 4, 'four'",
+            "the resumed attempt ended as crash: rank 0 ended with exit code 1; its last line: AssertionError: four (see",
+        ),
+        (
+            "model.register_buffer('late', torch.ones(1))",
+            "ended as misconfigured: model can't be restored from the checkpoint: Error(s) in loading state_dict for "
+            'Sequential: Unexpected key(s) in state_dict: "late". (see state/',
+        ),
+    ],
+    ids=["leaves", "hangs", "fails after the checkpoint", "could not be restored"],
+)
+def test_how_an_attempt_ended_is_said_once(tmp_path: Path, extra: str, line: str) -> None:
+    bundle = bundle_of(tmp_path, extra=extra)
+    bundle.environment.update({"CAMPC_REHEARSAL_S": "3"} if "sleep" in extra else {})
+    done = bundle.launch("rehearse", "--cpu", check=1, timeout=120)
+    assert line in done.stdout and done.stdout.count("its last line") <= 1
+
+
+@pytest.mark.timeout(180)
 def test_the_stacks_of_an_attempt_that_hangs_go_into_its_log(tmp_path: Path) -> None:
     hanging = "if step == 3 and __import__('os').environ['CAMPC_ATTEMPT'] == '1': __import__('time').sleep(600)"
     bundle = bundle_of(tmp_path, extra=hanging)
