@@ -34,3 +34,25 @@ def test_an_offset_under_a_misspelt_name_is_one_fault() -> None:
     text = HEAD + "tier essential { window a { kind = other; takes = 1h; strats = +12h } }\n"
     found = [d.message for d in compile_text(text).diagnostics if d.severity == "error" and d.code < "C203"]
     assert found == ["a window has no attribute strats"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'run a { scr-ipt = "t.py" }',
+        'run a { scr-i-pt: "t.py" }',
+        'tier "essential {\n  window a { kind = other; takes = 1h }\n}',
+        'campaign d { files = ["a.py", "b.py\nquestion = "q" }',
+        "tier essential { window a { ki-nd = other; takes = 1h } }",
+    ],
+)
+def test_fixes_come_to_an_end(text: str) -> None:
+    """What a fix leaves is mended by it, and isn't mended again and again."""
+    now, seen = HEAD + text + "\n", set[str]()
+    while now not in seen and len(seen) < 9:
+        seen.add(now)
+        compiled = compile_text(now)
+        edits, fixed = chosen(d for d in compiled.diagnostics if d.fix is not None)
+        assert not fixed or edited(now, edits[compiled.source]) not in seen
+        now = edited(now, edits[compiled.source]) if fixed else now
+    assert len(seen) < 5

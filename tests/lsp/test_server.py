@@ -291,6 +291,10 @@ async def test_shape(client: LanguageClient, tmp_path: Path) -> None:
     assert tokens is not None and len(tokens.data) % 5 == 0 and len(tokens.data) > 200
     links = await client.text_document_document_link_async(lsp.DocumentLinkParams(document))
     assert [link.target for link in links] == [(tmp_path / name).as_uri() for name in ("catalog.campaign", "train.py")]
+    symbols = await client.workspace_symbol_async(lsp.WorkspaceSymbolParams("vrnt"))
+    assert symbols is not None and {symbol.name for symbol in symbols} == {
+        "variant"
+    }  # letters in their order, as editors ask
     symbols = await client.workspace_symbol_async(lsp.WorkspaceSymbolParams("contr"))
     assert {symbol.name for symbol in symbols} == {"control"}
 

@@ -10,6 +10,7 @@ from pygls.exceptions import JsonRpcInvalidParams
 
 from campc.lsp.documents import path_of
 from campc.lsp.links import links_in
+from campc.lsp.offers import goes_on
 from campc.lsp.session import Server
 from campc.pipeline import Compiled
 from campc.resolve.index import Occurrence
@@ -91,7 +92,7 @@ def navigate(server: Server) -> None:
         for uri in list(server.documents.open):
             compiled = server.compiled(uri)
             for node in compiled.plan.spec.blocks() if compiled is not None else ():
-                if wanted in node.name.lower() and node.at.source.path is not None and compiled is not None:
+                if goes_on(node.name.lower(), wanted) and node.at.source.path is not None and compiled is not None:
                     location = server.located(node.name_at, compiled, uri)
                     found.append(
                         lsp.WorkspaceSymbol(

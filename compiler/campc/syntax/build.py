@@ -69,7 +69,8 @@ class Builder(ExpressionBuilder):
 
     def on_attribute(self, parts: Parts) -> Attribute | None:
         value: Expr = parts[2]
-        name = self.span(parts[0])
+        reaches = self.reaching.get(parts[0])
+        name = self.span(parts[0]) if reaches is None else self.between(parts[0], reaches)
         text = self.word(parts[0])
         if name.start in self.tokens.broken:
             self.lost.add(self.paired.block[parts[0]])

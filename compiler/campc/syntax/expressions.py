@@ -64,6 +64,7 @@ class ExpressionBuilder:
         self.diagnostics: list[Diagnostic] = []
         self.lost: set[int] = set()
         self.renamed: dict[int, str] = {}
+        self.reaching: dict[int, int] = {}
         self.read: dict[str, Written | NotAValue] = {}
         self.depths: dict[int, int] = {}
 

@@ -211,7 +211,8 @@ class _Mender:
                 f'"{sign}" is missing after {words}' if head is not None else f'"{sign}" is missing before this value',
                 (Note(self.source.span(self.tokens.starts[index], self.tokens.ends[index]), "it is closed here"),),
                 f"write {words} {sign}" if head is not None else f"put {sign} after =",
-                Fix(f"put {sign} in", (edit,)),
+                # Behind a string that isn't closed it would be a part of the string.
+                Fix(f"put {sign} in", (edit,)) if self.out.starts[at - 1] not in self.tokens.broken else None,
             )
         )
         for parts, value in ((self.out.kinds, opening), (self.out.starts, place), (self.out.ends, place)):

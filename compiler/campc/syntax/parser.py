@@ -259,9 +259,11 @@ class Parser:
             self.states.pop()
         del self.values[len(self.states) - 1 :]
 
-    def rename(self, index: int, text: str) -> None:
-        """Reads a token as if it said something else."""
+    def rename(self, index: int, text: str, last: int | None = None) -> None:
+        """Reads a token, or those up to ``last``, as if it said something else."""
         self.build.renamed[index] = text
+        if last is not None:
+            self.build.reaching[index] = last
 
     def begin_block(self, start: int, brace: int) -> int:
         """Goes on at a brace as if the block's head before it were right, so that what is in the block is read."""

@@ -51,9 +51,13 @@ def no_comma(s: Situation) -> Finding | None:
         return None
     edit = Edit(s.parser.build.source.span(s.span(-1).end, s.span(-1).end), ",")
     what = {MAP_OPEN: "entries of a map", BRACKET_OPEN: "values of a list"}.get(s.kinds[s.open_value], "arguments")
+    unclosed = s.parser.tokens.starts[s.index - 1] in s.parser.tokens.broken  # the comma would be a part of the string
     s.parser.feed(COMMA, s.index)
     return Finding(
-        f'"," is missing between two {what}', f"put , before {short(s.text())}", Fix("put , in", (edit,)), s.index
+        f'"," is missing between two {what}',
+        f"put , before {short(s.text())}",
+        Fix("put , in", (edit,)) if not unclosed else None,
+        s.index,
     )
 
 

@@ -76,7 +76,7 @@ def hyphen_in_name(s: Situation) -> Finding | None:
     name = s.parser.build.between(s.start, last - 1)
     meant = as_name(name.text)
     s.parser.rewind()
-    s.parser.rename(s.start, meant)
+    s.parser.rename(s.start, meant, last - 1)
     s.parser.feed(WORD, s.start)
     s.parser.feed(EQUALS, last)
     return Finding(
