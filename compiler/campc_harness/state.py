@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import concurrent.futures
+import copy
 import json
 import time
 from collections.abc import Iterator, Mapping
@@ -169,7 +170,8 @@ def load(tracked: Tracked, saved: Mapping[str, Any]) -> None:
     for name, value in tracked.objects.items():
         target = unwrap(value)
         try:
-            target.load_state_dict(saved[name])
+            # Some take what they are given apart, as CyclicLR of torch does.
+            target.load_state_dict(_own_containers(saved[name]))
         except (RuntimeError, ValueError, KeyError, TypeError, AttributeError) as error:
             why = " ".join(str(error).split())  # torch's takes several lines
             raise Misconfigured(f"{name} can't be restored from the checkpoint: {why}") from error
@@ -179,6 +181,18 @@ def load(tracked: Tracked, saved: Mapping[str, Any]) -> None:
                 raise Misconfigured(
                     f"after loading, {difference}; track it with exact=False if its state needn't be equal"
                 )
+
+
+def _own_containers(value: Any) -> Any:
+    """The same tensors and values in dictionaries and sequences of their own."""
+    if type(value) in (dict, collections.OrderedDict):
+        fresh = copy.copy(value)  # an OrderedDict's attributes, too: a module's versions
+        for key, item in value.items():
+            fresh[key] = _own_containers(item)
+        return fresh
+    if type(value) in (list, tuple):
+        return type(value)(map(_own_containers, value))
+    return copy.copy(value) if type(value) in (set, collections.deque, collections.Counter) else value
 
 
 # What a thread compares at least: less isn't worth its start.

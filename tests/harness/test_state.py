@@ -323,6 +323,81 @@ def test_an_object_that_alters_its_state_is_found_out() -> None:
     state.load(inexact, saved)
 
 
+def turned(kind: str, optimizer: torch.optim.Optimizer) -> Any:
+    """A schedule of torch's own."""
+    lr = torch.optim.lr_scheduler
+    made = {
+        "lambda": lambda: lr.LambdaLR(optimizer, lambda step: 1 / (1 + step)),
+        "multiplicative": lambda: lr.MultiplicativeLR(optimizer, lambda step: 0.9),
+        "step": lambda: lr.StepLR(optimizer, 2),
+        "milestones": lambda: lr.MultiStepLR(optimizer, [1, 3]),
+        "constant": lambda: lr.ConstantLR(optimizer),
+        "linear": lambda: lr.LinearLR(optimizer),
+        "exponential": lambda: lr.ExponentialLR(optimizer, 0.9),
+        "polynomial": lambda: lr.PolynomialLR(optimizer, 9),
+        "cosine": lambda: lr.CosineAnnealingLR(optimizer, 9),
+        "restarts": lambda: lr.CosineAnnealingWarmRestarts(optimizer, 2),
+        "cyclic": lambda: lr.CyclicLR(optimizer, 1e-4, 1e-2, step_size_up=3, mode="exp_range", gamma=0.9),
+        "custom cycle": lambda: lr.CyclicLR(optimizer, 1e-4, 1e-2, step_size_up=3, scale_fn=lambda step: 0.5),
+        "one cycle": lambda: lr.OneCycleLR(optimizer, 1e-2, total_steps=20),
+        "plateau": lambda: lr.ReduceLROnPlateau(optimizer, patience=1),
+        "averaging": lambda: torch.optim.swa_utils.SWALR(optimizer, 1e-3),
+        "one after another": lambda: lr.SequentialLR(
+            optimizer, [lr.LinearLR(optimizer), lr.CyclicLR(optimizer, 1e-4, 1e-2, step_size_up=3)], milestones=[2]
+        ),
+        "together": lambda: lr.ChainedScheduler([lr.ConstantLR(optimizer), lr.ExponentialLR(optimizer, 0.9)]),
+    }
+    return made[kind]()
+
+
+def trained(kind: str, schedule: str, steps: range, saved: Any = None) -> tuple[state.Tracked, list[Any]]:
+    """Some steps, beginning from what was saved; what is tracked, and the weights after each step."""
+    torch.manual_seed(3)
+    model = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.BatchNorm1d(3), torch.nn.Linear(3, 1))
+    optimizer: Any = getattr(torch.optim, kind)(model.parameters(), lr=0.01)
+    scheduler = turned(schedule, optimizer)
+    tracked = state.Tracked()
+    tracked.add({"model": model, "optimizer": optimizer, "scheduler": scheduler}, exact=True)
+    if saved is not None:
+        state.load(tracked, saved)
+    seen = []
+    for step in steps:
+        batch = torch.randn(8, 3, generator=torch.Generator().manual_seed(step))
+
+        def loss(batch: torch.Tensor = batch) -> torch.Tensor:
+            optimizer.zero_grad()
+            value = model(batch).square().mean()
+            value.backward()
+            return value
+
+        optimizer.step(loss)
+        scheduler.step(*([1.0] if schedule == "plateau" else []))
+        seen.append([parameter.detach().clone() for parameter in model.parameters()])
+    return tracked, seen
+
+
+STOCK = "Adadelta Adafactor Adagrad Adam AdamW Adamax ASGD LBFGS NAdam RAdam RMSprop Rprop SGD".split()
+TURNS = (
+    "lambda,multiplicative,step,milestones,constant,linear,exponential,polynomial,cosine,restarts,cyclic,custom cycle,"
+    "one cycle,plateau,averaging,one after another,together"
+).split(",")
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of torch about its own schedules
+@pytest.mark.parametrize(
+    ("kind", "schedule"), [*((kind, "step") for kind in STOCK), *(("SGD", schedule) for schedule in TURNS)]
+)
+def test_torchs_own_optimizers_and_schedules_go_on_as_if_nothing_had_happened(kind: str, schedule: str) -> None:
+    twin, whole = trained(kind, schedule, range(4))
+    tracked, _ = trained(kind, schedule, range(2))
+    snapshot = state.stage(tracked.state(), 2, {}, Buffers(pinned=False))
+    assert snapshot.buffer is not None
+    tensors = [slot.view(snapshot.buffer).clone() for slot in snapshot.slots]
+    again, rest = trained(kind, schedule, range(2, 4), state.decode(json.loads(snapshot.tree), tensors))
+    assert state.first_difference(whole[2:], rest, "weights") is None
+    assert state.first_difference(twin.state(), again.state(), "state") is None
+
+
 def test_tracking_what_has_no_state() -> None:
     with pytest.raises(Misconfigured, match="a list has no state_dict"):
         state.Tracked().add({"losses": []}, exact=True)
