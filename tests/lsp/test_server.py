@@ -428,3 +428,13 @@ async def test_a_let_is_renamed_in_an_index_and_not_to_a_metric(client: Language
     assert applied(text, changes[uri]) == text.replace("hours", "first")
     with pytest.raises(Exception, match="a value named loss is there already"):
         await renamed(client, uri, at(text, "hours"), "loss")
+
+
+@pytest.mark.asyncio
+async def test_what_is_not_declared_is_not_renamed(client: LanguageClient, tmp_path: Path) -> None:
+    """A metric is named in places that no name is looked up in, too; editors ask without preparing."""
+    text = SPEC + 'stop s { when = loss > 3 or disk_free < 1GB; because = "x" }\nlot other { package = nothing }\n'
+    uri = await opened(client, tmp_path, text)
+    for name, nth in (("loss", 1), ("disk_free", 0), ("nothing", 0)):
+        with pytest.raises(Exception, match=f"{name} isn't declared here"):
+            await renamed(client, uri, at(text, name, nth=nth), "other_name")

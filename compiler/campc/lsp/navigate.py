@@ -74,11 +74,14 @@ def navigate(server: Server) -> None:
             )
         uri = params.text_document.uri
         kind, old = here[1].kind, here[1].name
+        places = list(server.documents.same_name(uri, here[1]))
+        if not any(o.declares for o in places):
+            raise JsonRpcInvalidParams(f"{old} isn't declared here, and only what is declared can be renamed")
         if params.new_name != old and server.documents.is_taken(uri, here[1], params.new_name):
             what = "a value" if kind == "let" else f"a {kind}"
             raise JsonRpcInvalidParams(f"{what} named {params.new_name} is there already")
         changes: dict[str, list[lsp.TextEdit]] = {}
-        for occurrence in server.documents.same_name(uri, here[1]):
+        for occurrence in places:
             place = server.located(occurrence.at, here[0], uri)
             quoted = occurrence.at.text.startswith('"')
             text = f'"{params.new_name}"' if quoted else params.new_name
