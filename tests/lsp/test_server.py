@@ -438,3 +438,18 @@ async def test_what_is_not_declared_is_not_renamed(client: LanguageClient, tmp_p
     for name, nth in (("loss", 1), ("disk_free", 0), ("nothing", 0)):
         with pytest.raises(Exception, match=f"{name} isn't declared here"):
             await renamed(client, uri, at(text, name, nth=nth), "other_name")
+
+
+@pytest.mark.asyncio
+async def test_a_used_file_that_is_missing_is_named_as_by_the_command(
+    client: LanguageClient, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = 'use "../elsewhere/x.campaign"\ncampaign c { question = "q"; decision = "d" }\n'
+    (tmp_path / "sub").mkdir()
+    spec = tmp_path / "sub" / "c.campaign"
+    spec.write_text(text)
+    main(["check", "--format", "json", "--select", "C210", str(spec)])
+    [wanted] = json.loads(capsys.readouterr().out)["diagnostics"]
+    uri = await opened(client, tmp_path, text, "sub/c.campaign")
+    [found] = [d for d in client.diagnostics[uri] if d.code == "C210"]
+    assert found.message == f"{wanted['message']}\nhelp: {wanted['help']}"

@@ -98,7 +98,7 @@ class Documents:
         for source in self.open.values():
             if source.path is not None and real(source.path) == wanted:
                 return source, ()
-        return read_source(path, str(path))
+        return read_source(path, name)
 
     def compiled(self, uri: str) -> Compiled | None:
         """What an open text, or a file, compiles to; None where it can't be read."""
