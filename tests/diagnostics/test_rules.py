@@ -287,6 +287,26 @@ def test_other_words_may_name_metrics(word: str) -> None:
     assert not [d for d in compile_text(text).diagnostics if d.severity == "error"]
 
 
+def test_last_windows_name_some_of_what_is_still_to_come_and_what_ends_latest() -> None:
+    rows = "".join(
+        f"  window w{i:02} {{ kind = evaluate; on = box; takes = {12 if i == 5 else 1}h; starts = +{i}h }}\n"
+        for i in range(20)
+    )
+    lasts = "".join(
+        f"  window z{i:02} {{ kind = other; on = box; takes = 1min; starts = +{i}h; last = true; after = w00 }}\n"
+        for i in (0, 4, 7, 19)
+    )
+    faults = found(f"tier essential {{\n{rows}{lasts}}}\n", "C304")
+    named = [[n.at.text.split()[1] for n in f.related] for f in faults]
+    assert named == [
+        ["w00", "w01", "w02", "w03", "w04", "w05"],
+        ["w04", "w05", "w06", "w07", "w08", "w09"],
+        ["w05", "w07", "w08", "w09", "w10", "w11"],
+        ["w19"],
+    ]
+    assert all(f.help is not None and "2026-12-02 05:00" in f.help for f in faults)
+
+
 def test_a_cheaper_package_must_keep_the_same_time_free() -> None:
     fragment = """
 package three { gpu = "RTX 4090"; duration = 3d; price = 47.14 USD }

@@ -82,15 +82,22 @@ def test_accounts_add_up(text: str) -> None:
 
 
 @given(specs(fixed=True))
-def test_each_window_waits_for_what_is_before_it_on_its_gpus(text: str) -> None:
+def test_each_window_waits_for_what_is_before_it_on_its_gpus_and_a_last_one_for_its_lot(text: str) -> None:
+    """Directly, or behind what it waits for."""
     plan = plan_of(text)
     latest: dict[Gpu, str] = {}
+    wanted: dict[str, set[str]] = {}
+    found: dict[str, set[str]] = {}
     for placement in plan.placements.values():
-        before = {latest[gpu] for gpu in placement.gpus if gpu in latest}
-        assert before <= set(placement.predecessors)
-        others = {p.name for p in plan.on_lot("box") if placement.window.last} | set(placement.window.after)
-        assert set(placement.predecessors) <= before | others
+        needed = {latest[gpu] for gpu in placement.gpus if gpu in latest} | set(placement.window.after)
+        assert needed <= set(placement.predecessors) | {placement.name}
+        if placement.window.last:
+            needed |= {p.name for p in plan.on_lot("box") if p.end <= placement.start}
+        wanted[placement.name] = needed.union(*(wanted.get(name, ()) for name in needed))
+        direct = set(placement.predecessors)
+        found[placement.name] = direct.union(*(found.get(name, ()) for name in direct))
         latest.update(dict.fromkeys(placement.gpus, placement.name))
+    assert found == wanted
 
 
 @given(specs(fixed=True))
@@ -191,3 +198,32 @@ def test_a_cluster_of_thousands_of_gpus_is_reckoned_with_in_parts() -> None:
     assert plan.accounts["box"].busy == (1000 * 4 + 2000 * 6 + 1000 * 4 + 1) * HOUR
     assert plan.placements["c"].start == 4 * HOUR and plan.placements["c"].predecessors == ("a",)
     assert len(plan.placements["b"].gpus) == 3000
+
+
+def test_last_windows_of_two_lots_that_wait_for_one_another_are_placed_all_the_same() -> None:
+    plan = plan_of(
+        'campaign c { question = "q"; decision = "d" }\npackage p { gpu = "A"; duration = 3d; price = 1 USD }\n'
+        "lot one { package = p; starts = 2026-12-01 00:00 }\nlot two { package = p; starts = 2026-12-01 00:00 }\n"
+        "tier essential {\n"
+        "  window a { kind = other; on = one; takes = 1h; last = true }\n"
+        "  window b { kind = other; on = two; takes = 2h; last = true }\n"
+        "  window c { kind = other; on = one; takes = 3h; after = b }\n"
+        "  window d { kind = other; on = two; takes = 4h; after = a }\n"
+        "  window e { kind = other; on = two; takes = 5h }\n"
+        "  window f { kind = other; on = two; takes = 1h; last = true; after = d }\n}\n"
+    )
+    starts = {name: placement.start / HOUR for name, placement in plan.placements.items()}
+    assert starts == {"e": 0, "a": 0, "d": 5, "b": 9, "f": 11, "c": 11}
+    assert plan.placements["f"].predecessors == ("d", "b")
+
+
+def test_of_many_last_windows_each_waits_for_the_one_before() -> None:
+    rows = "".join(f"  window w{i} {{ kind = other; on = box; takes = 1min; last = true }}\n" for i in range(2000))
+    plan = plan_of(
+        'campaign c { question = "q"; decision = "d" }\npackage p { gpu = "A"; duration = 3d; price = 1 USD }\n'
+        "lot box { package = p; starts = 2026-12-01 00:00 }\ntier essential {\n"
+        f"  window first {{ kind = other; on = box; takes = 1h }}\n{rows}}}\n"
+    )
+    assert [p.predecessors for p in plan.placements.values()] == [
+        (), ("first",), *((f"w{i}",) for i in range(1999)),
+    ]  # fmt: skip

@@ -8,8 +8,9 @@ from campc.records import frozen
 from campc.schedule.account import account, costs
 from campc.schedule.arithmetic import checkpoint_row
 from campc.schedule.conflicts import conflicts
+from campc.schedule.links import critical, link, order, slacks
 from campc.schedule.packages import compare
-from campc.schedule.place import Placed, critical, link, order, place, slacks
+from campc.schedule.place import Placed, place
 from campc.schedule.plan import Account, CheckpointRow, Conflict, Costs, PackageRow, Placement, Plan, RatioRow
 from campc.schedule.timeline import Term, campaign_start, lot_term
 from campc.schema.results import Ratio

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from fractions import Fraction
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 
 from campc.records import define, field
 from campc.schedule.parts import Parts
@@ -98,31 +98,21 @@ class _Placer:
             for before in window.after:
                 followers.setdefault(before, []).append(name)
                 missing[name] += before not in self.placed
-        ready = [_turn(waiting[name]) for name, count in missing.items() if count == 0]
-        heapify(ready)
         # A last window waits for what is still to come on its lot, even where that waits for a last window of another lot.
         to_come: dict[str, int] = {}
         for window in waiting.values():
             if not window.last and window.on is not None:
                 to_come[window.on.lot] = to_come.get(window.on.lot, 0) + 1
-        while ready:
-            turn = ready[0]
-            if turn[0]:  # only last ones are ready
-                turn = next((t for t in sorted(ready) if not to_come.get(_lot_ended(waiting[t[3]]), 0)), turn)
-            if turn == ready[0]:
-                heappop(ready)
-            else:
-                ready.remove(turn)
-                heapify(ready)
-            name = turn[3]
-            window = waiting[name]
-            if not window.last and window.on is not None:
-                to_come[window.on.lot] -= 1
-            self._put(window, self._earliest(window), fixed=False)
-            for follower in followers.get(name, ()):
+        queue = _Queue(to_come)
+        for name, count in missing.items():
+            if count == 0:
+                queue.add(waiting[name])
+        while (next_ := queue.take()) is not None:
+            self._put(next_, self._earliest(next_), fixed=False)
+            for follower in followers.get(next_.name, ()):
                 missing[follower] -= 1
                 if missing[follower] == 0:
-                    heappush(ready, _turn(waiting[follower]))
+                    queue.add(waiting[follower])
 
     def _can_be_placed(self, window: Window) -> bool:
         unknown = (
@@ -187,14 +177,53 @@ class _Placer:
         return begin
 
 
-def _lot_ended(window: Window) -> str:
-    """The lot that a ``last`` window ends; of others none."""
-    return window.on.lot if window.last and window.on is not None else ""
+Turn: TypeAlias = "tuple[int, int, str, Window]"
 
 
-def _turn(window: Window) -> tuple[bool, int, int, str]:
-    """Whose turn it is among windows that are ready: ``last`` ones at the end, then tier, then the file."""
-    return window.last, TIERS.index(window.tier), window.order, window.name
+@define
+class _Queue:
+    """Windows that are ready, in turn: by tier, then by the file; ``last`` ones when no others are, and of these first those whose lot has all else.
+
+    ``to_come``: how many windows that aren't last each lot still has to get.
+    """
+
+    to_come: dict[str, int]
+    _ready: list[Turn] = field(factory=list)
+    _last: list[Turn] = field(factory=list)
+    _held: dict[str, list[Turn]] = field(factory=dict)
+    """Last ones of lots that still get others."""
+
+    def add(self, window: Window) -> None:
+        """This one is ready."""
+        turn = TIERS.index(window.tier), window.order, window.name, window
+        if not window.last:
+            heappush(self._ready, turn)
+        elif window.on is not None and self.to_come.get(window.on.lot):
+            heappush(self._held.setdefault(window.on.lot, []), turn)
+        else:
+            heappush(self._last, turn)
+
+    def take(self) -> Window | None:
+        """Whose turn it is; None where nothing is ready."""
+        if self._ready:
+            window = heappop(self._ready)[3]
+            if window.on is not None:
+                lot = window.on.lot
+                self.to_come[lot] -= 1
+                if not self.to_come[lot]:
+                    for turn in self._held.pop(lot, ()):
+                        heappush(self._last, turn)
+            return window
+        if self._last:
+            return heappop(self._last)[3]
+        if not self._held:
+            return None
+        # What the lots still get waits for last windows of others: in a circle, and somebody has to begin.
+        lot = min(self._held, key=lambda name: self._held[name][0][:3])
+        turn = heappop(self._held[lot])
+        if not self._held[lot]:
+            del self._held[lot]
+        return turn[3]
 
 
 @define
@@ -224,79 +253,3 @@ class Taken:
 
 MOST_GPUS = 4096
 """Indexes beyond this are an error of their own; they are not worth a list each."""
-
-
-def order(placed: Mapping[str, Placed]) -> list[Placed]:
-    """In planned order: by start, then by the file."""
-    return sorted(placed.values(), key=lambda p: (p.begin, p.window.order))
-
-
-def link(placed: Mapping[str, Placed], planned: Sequence[Placed]) -> None:
-    """Fill in what each window cannot start before, the planned order kept: its ``after``, what is before it on its GPUs, all of its lot where it
-    is last."""
-    latest: dict[Gpu, Placed] = {}
-    by_lot: dict[str, list[Placed]] = {}
-    for item in placed.values():
-        if item.window.on is not None:
-            by_lot.setdefault(item.window.on.lot, []).append(item)
-    for item in planned:
-        names = [name for name in item.window.after if name in placed]
-        for part in item.parts:
-            before = latest.get(part)
-            if before is not None:
-                names.append(before.window.name)
-            latest[part] = item
-        if item.window.last and item.window.on is not None:
-            on_lot = by_lot[item.window.on.lot]
-            names.extend(other.window.name for other in on_lot if other.end <= item.begin)
-        found = dict.fromkeys(names)
-        found.pop(item.window.name, None)
-        item.predecessors = list(found)
-
-
-def slacks(
-    placed: Mapping[str, Placed], terms: Mapping[str, Term], planned: Sequence[Placed]
-) -> dict[str, Fraction | None]:
-    """How far each window's end could move, the planned order kept, before a usable end is passed; None where nothing bounds it."""
-    followers: dict[str, list[Placed]] = {}
-    for item in planned:
-        for name in item.predecessors:
-            followers.setdefault(name, []).append(item)
-    latest_end: dict[str, Moment | None] = {}
-    usable_ends = {name: None if term.usable_end is None else moment(term.usable_end) for name, term in terms.items()}
-    # Every follower starts at or after its predecessor's end, or (in a conflict) at least later in planned order.
-    for item in reversed(planned):
-        bounds: list[Moment] = []
-        if item.window.on is not None:
-            usable = usable_ends[item.window.on.lot]
-            if usable is not None:
-                bounds.append(usable)
-        for follower in followers.get(item.window.name, ()):
-            if follower.fixed:
-                bounds.append(follower.begin)
-            else:
-                bound = latest_end.get(follower.window.name)
-                if bound is not None:
-                    bounds.append(bound + follower.begin - follower.end)
-        latest_end[item.window.name] = min(bounds) if bounds else None
-    return {name: None if bound is None else Fraction(bound - placed[name].end) for name, bound in latest_end.items()}
-
-
-def critical(placed: Mapping[str, Placed]) -> set[str]:
-    """The windows on the chains that set the latest end on each lot."""
-    found: set[str] = set()
-    lots: dict[str, list[Placed]] = {}
-    for item in placed.values():
-        if item.window.on is not None:
-            lots.setdefault(item.window.on.lot, []).append(item)
-    for items in lots.values():
-        end = max(item.end for item in items)
-        stack = [item for item in items if item.end == end]
-        while stack:
-            item = stack.pop()
-            if item.window.name in found:
-                continue
-            found.add(item.window.name)
-            if not item.fixed:
-                stack.extend(placed[n] for n in item.predecessors if placed[n].end == item.begin)
-    return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import islice
 
 from campc.checks.facts import clock_unknown
 from campc.checks.registry import rule
@@ -216,34 +217,67 @@ def before_dependency(plan: Plan) -> Iterator[Diagnostic]:
           window report  { kind = review; takes = 1h; after = control }
         }
     """
+    running = _Running(plan)
+    told = 0
     for placement in plan.placements.values():
-        late = _not_ended(plan, placement)
+        late = _not_ended(plan, placement, running)
         if not late or clock_unknown(
             plan.spec, *(p.window.on.lot if p.window.on else None for p in (placement, *late))
         ):
             continue
         latest = max(late, key=lambda p: p.end)
-        ends = "; ".join(f"{p.name} ends at {moment(plan, p.end)}" for p in late[:_MOST_NAMED])
+        named = late[: _FEW_NAMED if told >= _MOST_FITTED else _MOST_NAMED]
+        told += 1
+        ends = "; ".join(f"{p.name} ends at {moment(plan, p.end)}" for p in named)
         after_it = [p.name for p in late if placement.name in p.window.after]
         yield Diagnostic(
             "C304",
             head(placement.window.at),
             f"{placement.name} starts at {moment(plan, placement.start)}, and comes after what has not ended: {ends}, "
             f"{format_duration(latest.end - placement.start)} later",
-            tuple(Note(head(p.window.at), f"ends at {moment(plan, p.end)}") for p in late[:_MOST_NAMED]),
+            tuple(Note(head(p.window.at), f"ends at {moment(plan, p.end)}") for p in named),
             help=f"start it at {moment(plan, latest.end)} or later, or leave `starts` out"
             if placement.fixed
             else f"take `last` away from {placement.name}, or `after` from {listed(after_it or [p.name for p in late])}",
         )
 
 
-def _not_ended(plan: Plan, placement: Placement) -> list[Placement]:
-    """What a window comes after and starts before the end of: its ``after`` where its start is fixed; where it is last, all else on its lot."""
+def _not_ended(plan: Plan, placement: Placement, running: _Running) -> list[Placement]:
+    """What a window comes after and starts before the end of: its ``after`` where its start is fixed; where it is last, all else on its lot. Of that,
+    where its start is fixed, as many as are named, and the one that ends latest."""
     window = placement.window
     names = [n for n in window.after if n in plan.placements] if placement.fixed else []
+    late = [plan.placements[n] for n in names if plan.placements[n].end > placement.start]
     if window.last and window.on is not None:
-        names += [p.name for p in plan.on_lot(window.on.lot) if not p.window.last and p.name not in names]
-    return [plan.placements[n] for n in names if plan.placements[n].end > placement.start]
+        late = list({p.name: p for p in (*late, *running.at(placement, window.on.lot))}.values())
+    return late
+
+
+class _Running:
+    """What of each lot is running, or is to come, when its last windows start, which are asked for in planned order."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._lots: dict[str, list[tuple[Moment, Placement]]] = {}
+        self._latest: dict[str, tuple[Moment, Placement]] = {}
+        self._over: dict[str, int] = {}
+        """How many of the first ones have ended."""
+
+    def at(self, last: Placement, lot: str) -> list[Placement]:
+        """What is not over on a lot when a last window starts."""
+        if lot not in self._lots:
+            others = self._lots[lot] = [(as_moment(p.end), p) for p in self._plan.on_lot(lot) if not p.window.last]
+            if others:
+                self._latest[lot] = max(others, key=lambda other: other[0])
+        others, start = self._lots[lot], as_moment(last.start)
+        if not others or self._latest[lot][0] <= start:
+            return []
+        over = self._over.get(lot, 0)
+        while others[over][0] <= start:
+            over += 1
+        self._over[lot] = over
+        found = (other for end, other in islice(others, over, None) if end > start)
+        return [*islice(found, _MOST_NAMED), self._latest[lot][1]] if last.fixed else list(found)
 
 
 @rule("C305")
