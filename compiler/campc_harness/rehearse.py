@@ -21,6 +21,7 @@ from campc_harness.verdicts import Ending, last_line
 
 _PATIENCE_S = 1800.0
 RECORD = "rehearsal.json"
+_LOGS = {"first attempt": "first", "undisturbed twin": "twin"}
 
 
 @dataclass
@@ -105,8 +106,11 @@ def _rehearse_run(bundle: Bundle, run: RunPlan) -> RunRehearsal:
     stage = _Stage(bundle, run, window, home, place, result)
     try:
         stage.gather()
-        if stage.first() and stage.resume() and stage.twin():
-            stage.compare()
+        if stage.first():
+            if stage.wrapped is not None:
+                stage.again()
+            elif stage.resume() and stage.twin():
+                stage.compare()
     finally:
         _forget(place)
         stage.clear()
@@ -125,6 +129,9 @@ class _Stage:
         self._home, self._place, self._result = home, place, result
         self._ranks = jobs.rehearsal_ranks(bundle, window)
         self._checkpoint_at: float | None = None
+        # What the wrapper of a script that can't be changed says of it; None of any other script.
+        self.wrapped: Mapping[str, Any] | None = None
+        self._ended = False
         self._corpus: Path | None = None
 
     def gather(self) -> None:
@@ -155,6 +162,12 @@ class _Stage:
     def first(self) -> bool:
         """Train until the checkpoint is durable, then kill. Whether it got so far."""
         ending = self._attempt("first", 1, kill=self._time_to_kill)
+        if self._checkpoint_at is None and self.wrapped is not None and not self.wrapped.get("saves"):
+            if ending.outcome == "done":
+                self._result.notes.append("wrapped without --checkpoints: it ended well, and no resumption was tried")
+                return False
+            text = f"ended as {ending.outcome} (with --checkpoints FOLDER it is killed when it has saved)"
+            return self._fail("first attempt", ending, text)
         if self._checkpoint_at is None:
             self._fail("first attempt", ending, "wrote no checkpoint")
             return False
@@ -164,6 +177,20 @@ class _Stage:
         """Go on in a new process."""
         ending = self._attempt("resume", 2)
         return ending.outcome == "done" or self._fail("resumed attempt", ending)
+
+    def again(self) -> bool:
+        """Begin a wrapped command once more, which goes on from what it has saved if it can."""
+        first = "was killed when it had saved" if not self._ended else "ended before it could be killed"
+        self._checkpoint_at = None
+        ending = self._attempt("resume", 2)
+        if ending.outcome != "done":
+            return self._fail("command that was begun again", ending)
+        then = "ended well" if self._checkpoint_at is None else "saved again"
+        self._result.notes.append(
+            f"wrapped: the command {first}, and {then} when it was begun again; "
+            "its checkpoints are its own, and what it restored could not be compared"
+        )
+        return True
 
     def twin(self) -> bool:
         """The same from the start, undisturbed."""
@@ -219,8 +246,11 @@ class _Stage:
         seen = self._result.observed
         if report.get("rank", 0) != 0:
             return
-        if report["event"] == "checkpoint":
+        if report["event"] == "hello":
+            self.wrapped = report if report.get("wrapped") else None
+        elif report["event"] == "checkpoint":
             self._checkpoint_at = self._checkpoint_at or time.monotonic()
+            self._ended = self._ended or report.get("ended") is True
             seen.size_bytes = _larger(seen.size_bytes, report.get("bytes"))
             seen.write_s = _larger(seen.write_s, report.get("write_s"))
         elif report["event"] == "resume":
@@ -234,12 +264,14 @@ class _Stage:
     def _time_to_kill(self) -> bool:
         if self._checkpoint_at is None:
             return False
+        if self.wrapped is not None:
+            return not self._ended
         folder = self._folder("first")
         ended = all(_reached_end(folder / f"digest-{rank}.jsonl") for rank in range(self._ranks))
         return ended or time.monotonic() - self._checkpoint_at > 120
 
     def _fail(self, what: str, ending: Ending, text: str | None = None) -> bool:
-        log = self._home / f"{ {'first attempt': 'first', 'resumed attempt': 'resume'}.get(what, 'twin') }.log"
+        log = self._home / f"{_LOGS.get(what, 'resume')}.log"
         tail, said = "", f"{text or f'ended as {ending.outcome}'}: {ending.reason}"
         with contextlib.suppress(OSError):
             last = last_line(log.read_bytes())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime, timezone
 
 from campc_harness import agenda, gates, keeper, spend
 from campc_harness.bundle import Bundle, read_json
@@ -11,6 +12,8 @@ from campc_harness.ledger import read
 from campc_harness.plan import Window
 from campc_harness.progress import Progress, progress_of
 from campc_harness.standout import stands_out
+
+_EPOCH_S = 1_500_000_000  # no run has so many steps, and no clock stands before it
 
 
 @dataclass(frozen=True)
@@ -205,11 +208,18 @@ def _progress(bundle: Bundle, progress: Progress, window: Window, task: dict[str
         run_id = state.run_id
         live_step = task.get("step") if task.get("run_id") == run_id else None
         step = live_step if isinstance(live_step, int) else state.step
-        shown = [f"{step}/{total}" if total else f"step {step}"] if step is not None else []
+        shown = [_stands(step, total)] if step is not None else []
         shown += [f"{name} {value:.4g}" for name, value in list(state.metrics.items())[:2]]
         shown += [f"attempt {len(state.attempts)}"] if len(state.attempts) > 1 else []
         parts.append(" ".join(shown))
     return "; ".join(filter(None, parts))
+
+
+def _stands(step: int, total: int | None) -> str:
+    """How far a run is. A wrapped command's steps are the times at which it saved: they alone only ever grow."""
+    if step > _EPOCH_S:
+        return f"saved {datetime.fromtimestamp(step, timezone.utc):%H:%M} UTC"
+    return f"{step}/{total}" if total else f"step {step}"
 
 
 def _lines(bundle: Bundle, progress: Progress, live: dict[str, object]) -> list[str]:

@@ -3,6 +3,8 @@
 Inside an attempt it speaks for the command to the supervisor; by hand it supervises the command itself, with a ledger in
 `campc-exec/`. The command's checkpoints are its own; `--checkpoints FOLDER` says where they appear, so that an attempt
 that has written one counts as progress.
+
+In a rehearsal the command is killed when it has saved something, and begun again until it saves once more or ends.
 """
 
 from __future__ import annotations
@@ -32,6 +34,9 @@ _TRIES = 3
 _TICK_S = 0.2
 _LOOK_S = 3.0
 _DEADLINE_MARGIN_S = 30.0
+# A rehearsal takes a checkpoint for whole when nothing has changed for a while, or at the latest.
+_QUIET_S, _LATEST_S = 1.0, 15.0
+_GRACE_S = 10.0
 
 
 def wrap(command: Sequence[str], checkpoints: str | None) -> int:
@@ -56,12 +61,16 @@ class _Inside:
         self._asked: int | None = None
         self._late = False
         self._commits = 0
+        self._phase = os.environ.get("CAMPC_PHASE", "") if os.environ.get("CAMPC_MODE") == "rehearse" else ""
+        self._changes: tuple[float, float] | None = None
+        self._enough_at: float | None = None
 
     def run(self) -> int:
         """Run the command to its end and leave this rank's exit record."""
         for number in _SIGNALS:
             signal.signal(number, self._ask)
-        self._send("hello", pid=os.getpid(), python=platform.python_version(), torch=None, device="unknown")
+        said = {"wrapped": True, "saves": self._folder is not None}
+        self._send("hello", pid=os.getpid(), python=platform.python_version(), torch=None, device="unknown", **said)
         self._send("resume", step=0, **{"from": None})
         seen = _newest(self._folder)
         environment = {
@@ -78,10 +87,12 @@ class _Inside:
                     self._send("beat", step=self._commits, phase="train")
             seen = self._progress(seen)
             self._late = self._late or self._over()
-            if (self._asked or self._late) and not told:
+            if (self._asked or self._late or self._enough_at) and not told:
                 told = True
                 processes.send(process, self._asked or signal.SIGTERM, group=True)
-        self._progress(seen)
+            if self._enough_at and time.monotonic() > self._enough_at + _GRACE_S:
+                processes.send(process, signal.SIGKILL, group=True)
+        self._progress(seen, ended=True)
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
         return self._leave(process.returncode)
@@ -94,6 +105,8 @@ class _Inside:
 
     def _leave(self, code: int) -> int:
         ended = f"exit code {code}" if code >= 0 else f"signal {-code}"
+        if self._enough_at:
+            return self._record(exits.DONE, "")
         if self._asked or self._late:
             # Whatever it answers to the signal: it was asked to leave, and it has left.
             word = exits.INTERRUPTED if self._asked else exits.DEADLINE
@@ -120,12 +133,25 @@ class _Inside:
     def _ask(self, number: int, _: object) -> None:
         self._asked = self._asked or number
 
-    def _progress(self, seen: tuple[float, str]) -> tuple[float, str]:
+    def _progress(self, seen: tuple[float, str], ended: bool = False) -> tuple[float, str]:
         newest = _newest(self._folder)
+        if not self._phase:
+            if newest > seen:
+                self._saved(newest[1])
+            return newest
+        now = time.monotonic()
         if newest > seen:
-            self._commits = max(self._commits + 1, int(time.time()))
-            self._send("checkpoint", step=self._commits, bytes=None, write_s=None, verified=False, path=newest[1])
+            self._changes = (self._changes[0] if self._changes else now, now)
+        if self._changes is not None and self._commits == 0:
+            first, last = self._changes
+            if ended or now - last >= _QUIET_S or now - first >= _LATEST_S:
+                self._saved(newest[1], ended=ended)
+                self._enough_at = now if self._phase != "first" and not ended else None
         return newest
+
+    def _saved(self, path: str, **more: bool) -> None:
+        self._commits = max(self._commits + 1, int(time.time()))
+        self._send("checkpoint", step=self._commits, bytes=None, write_s=None, verified=False, path=path, **more)
 
     def _send(self, event: str, **fields: Any) -> None:
         if self._report is None:

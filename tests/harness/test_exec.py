@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -40,6 +41,7 @@ echo done > "$CAMPC_OUTPUTS/result.txt"
     bundle.foreground()
     assert len(bundle.records("crash")) == 4
     assert (tmp_path / "runs/control-0badcafe/outputs/result.txt").read_text() == "done\n"
+    assert re.search(r"saved \d\d:\d\d UTC", bundle.launch("status").stdout)
     assert "args a b $(touch pwned)" in bundle.logs() and not list(tmp_path.rglob("pwned"))
 
 
@@ -64,6 +66,47 @@ for i in $(seq 2000); do sleep 0.1; done
     assert bundle.records("interrupted")[0]["reason"] == "asked by SIGTERM; the command ended with exit code 1"
     assert not bundle.processes()
     bundle.foreground()
+
+
+SAVES = """
+mkdir -p "$CAMPC_CHECKPOINTS"
+begun=$(ls "$CAMPC_CHECKPOINTS" | wc -l)
+touch "$CAMPC_CHECKPOINTS/$begun"
+"""
+
+
+@pytest.mark.parametrize(
+    ("script", "code", "said"),
+    [
+        (SAVES + "exec sleep 600", 0, "was killed when it had saved, and saved again when it was begun again"),
+        (
+            "[ -e $CAMPC_CHECKPOINTS/0 ] && exit 0" + SAVES + "exec sleep 600",
+            0,
+            "was killed when it had saved, and ended well when it was",
+        ),
+        (SAVES, 0, "ended before it could be killed, and saved again when it was begun again"),
+        ("exit 0", 1, "the first attempt wrote no checkpoint"),
+        (
+            SAVES + "echo lost; [ $begun = 1 ] && exit 4; exec sleep 600",
+            1,
+            "begun again ended as crash: rank 0 ended with exit code 4; its last line: lost",
+        ),
+    ],
+)
+def test_a_wrapped_script_is_rehearsed(tmp_path: Path, script: str, code: int, said: str) -> None:
+    bundle = wrapped(tmp_path, script)
+    done = bundle.launch("rehearse", "--cpu", check=code)
+    assert said in done.stdout
+    assert ("could not be compared" in done.stdout) == (code == 0)
+    assert not bundle.processes() and not list((tmp_path / "checkpoints").glob("*"))
+
+
+@pytest.mark.parametrize(("script", "code"), [("exit 0", 0), ("exit 4", 1)])
+def test_what_a_wrapped_script_saves_may_not_be_known(tmp_path: Path, script: str, code: int) -> None:
+    bundle = wrapped(tmp_path, script)
+    (tmp_path / "work/train.sh").write_text(WRAPPED.replace('--checkpoints "$CAMPC_CHECKPOINTS" ', ""))
+    done = bundle.launch("rehearse", "--cpu", check=code)
+    assert ("no resumption was tried" if code == 0 else "with --checkpoints FOLDER it is killed") in done.stdout
 
 
 def test_by_hand_a_command_gets_a_ledger_and_bounded_restarts(tmp_path: Path) -> None:

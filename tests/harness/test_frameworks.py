@@ -48,22 +48,11 @@ def test_an_example_resumes(bundle: Make, script: str) -> None:
     assert all(torch.equal(weights[0][key], weights[1][key]) for key in weights[0])
 
 
-def test_the_examples_pass_their_rehearsal(tmp_path: Path) -> None:
+def test_the_examples_are_rehearsed_run_and_closed_out(tmp_path: Path) -> None:
     bundle = tmp_path / "bundle"
     spec = EXAMPLES / "frameworks.campaign"
     assert main(["build", str(spec), "-o", str(bundle), "--no-pdf"]) == 0
-    environment = {**os.environ, "CAMPC_PYTHON": sys.executable, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        ["./launch.sh", "rehearse", "--cpu"],
-        cwd=bundle,
-        env=environment,
-        text=True,
-        timeout=350,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout
+    launch(bundle, "rehearse")
     for name in ("transformers", "lightning"):
         restored, *after = (
             json.loads(line)
@@ -72,3 +61,21 @@ def test_the_examples_pass_their_rehearsal(tmp_path: Path) -> None:
         assert (restored["point"], restored["step"]) == ("restored", 3)
         assert [(line["point"], line["step"]) for line in after] == [("step", 4), ("step", 5), ("step", 6), ("end", 6)]
         assert all(line["content"] for line in after[:-1]), "what it was trained on is compared, too"
+    launch(bundle, "run", "--foreground")
+    assert main(["closeout", str(bundle)]) == 0
+    closeout = json.loads((bundle / "closeout.json").read_text())
+    assert [one["accepted"] for one in closeout["deliverables"]] == [True] * 3
+
+
+def launch(bundle: Path, *words: str) -> None:
+    done = subprocess.run(
+        ["./launch.sh", *words, "--cpu"],
+        cwd=bundle,
+        env={**os.environ, "CAMPC_PYTHON": sys.executable, "OMP_NUM_THREADS": "1"},
+        text=True,
+        timeout=350,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
