@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from campc.schedule.parts import Parts
@@ -16,11 +16,10 @@ from campc.values.money import Money, MoneyRate, total
 _ZERO = Fraction(0)
 
 
-def account(spec: Spec, lot_name: str, term: Term, placed: Mapping[str, Placed]) -> Account:
+def account(spec: Spec, lot_name: str, term: Term, on_it: Sequence[Placed]) -> Account:
     """reserved, uncommitted, overrun and busy of one lot, by the windows that stand on it."""
     lot = spec.lots[lot_name]
     package = spec.package_of(lot)
-    on_it = [item for item in placed.values() if item.window.on is not None and item.window.on.lot == lot_name]
     last_end = Fraction(max((item.end for item in on_it), default=term.start))
     last_end = max(last_end, term.start)
     reserved = last_end - term.start

@@ -72,7 +72,11 @@ def _timetable(spec: Spec) -> _Timetable:
         )
         for item in planned
     }
-    accounts = {name: account(spec, name, term, placed) for name, term in terms.items()}
+    by_lot: dict[str, list[Placed]] = {name: [] for name in terms}
+    for item in placed.values():
+        if item.window.on is not None:
+            by_lot[item.window.on.lot].append(item)
+    accounts = {name: account(spec, name, term, by_lot[name]) for name, term in terms.items()}
     money = costs(spec, accounts.values())
     return _Timetable(start, terms, placed, placements, accounts, conflicts(placements), money)
 

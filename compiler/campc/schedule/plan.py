@@ -183,13 +183,19 @@ class Plan:
     exists: Callable[[Source, str], bool] | None = field(default=None, repr=False)
     """Whether a path or glob that a file names is there; None where nobody may look, as for an editor's unsaved text."""
 
+    _by_lot: dict[str, list[Placement]] = field(factory=dict, init=False, repr=False)
+
     def instant(self, seconds: Fraction) -> Instant | None:
         """The absolute time of a moment of the plan; None for a relative plan."""
         return self.start.after(seconds) if self.start is not None else None
 
     def on_lot(self, lot: str) -> tuple[Placement, ...]:
         """The placements on a lot, in planned order."""
-        return tuple(p for p in self.placements.values() if p.window.on is not None and p.window.on.lot == lot)
+        if not self._by_lot:
+            for placement in self.placements.values():
+                if placement.window.on is not None:
+                    self._by_lot.setdefault(placement.window.on.lot, []).append(placement)
+        return tuple(self._by_lot.get(lot, ()))
 
     def chain(self, lot: str) -> tuple[Placement, ...]:
         """The critical chain of a lot: the windows that make its end as late as it is, in order."""
