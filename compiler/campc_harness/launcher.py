@@ -26,6 +26,7 @@ from campc_harness.mirror import Mirror
 from campc_harness.notify import Notifier
 from campc_harness.plan import Identity, Window
 from campc_harness.progress import Progress, Tail
+from campc_harness.standout import said
 from campc_harness.task import Host, Task
 from campc_harness.watch import Watcher
 
@@ -143,6 +144,10 @@ class Launcher:
 
     def _heard(self, record: Record) -> None:
         self.notifier.tell(record)
+        if record.event in ("crash", "hang"):
+            self._say(f"{record.window}: attempt {record.attempt} died ({record.reason})")
+        elif record.event == "note" and record.reason in ("quarantine", "checkpoint_failed"):
+            self._say(f"{record.window}: {said(record)}")
         self._mirror_soon = self._mirror_soon or record.event not in ("metric", "watch")
 
     def _note(self, reason: str, text: str) -> None:

@@ -26,13 +26,13 @@ def stands_out(progress: Progress) -> list[str]:
     for record in progress.warnings:
         watches.setdefault(str(record.more.get("name")), []).append(record)
     for name, records in watches.items():
-        found.append((records[-1].time, f"watch {name}{_often(records)}: {_said(records[-1])}"))
+        found.append((records[-1].time, f"watch {name}{_often(records)}: {said(records[-1])}"))
     notes: dict[str, list[Record]] = {}
     for record in progress.notes:
         if record.reason in _NOTES:
             notes.setdefault(record.reason, []).append(record)
     for reason, records in notes.items():
-        found.append((records[-1].time, f"{_NOTES[reason]}{_often(records)}: {_said(records[-1])}"))
+        found.append((records[-1].time, f"{_NOTES[reason]}{_often(records)}: {said(records[-1])}"))
     for run in progress.runs.values():
         died = [attempt for attempt in run.attempts if attempt.outcome in ("crash", "hang")]
         if run.outcome is None and died and died[-1].ended is not None:
@@ -41,7 +41,8 @@ def stands_out(progress: Progress) -> list[str]:
     return [f"{datetime.fromtimestamp(when):%Y-%m-%d %H:%M}  {text}" for when, text in sorted(found)]
 
 
-def _said(record: Record) -> str:
+def said(record: Record) -> str:
+    """What a record of trouble says, with the checkpoint that it is about."""
     more = record.more
     folder = f"{more['folder']}: " if more.get("folder") else ""
     return f"{folder}{more.get('text') or record.reason}"

@@ -35,9 +35,10 @@ def alive(pid: int) -> bool:
 
 def test_a_crash_is_retried_from_the_last_checkpoint(tmp_path: Path) -> None:
     bundle = Bundle(tmp_path, single({"crash_at": 12, "crash_attempts": 1}))
-    bundle.foreground()
+    told = bundle.foreground().stdout
     reasons = [record["reason"] for record in bundle.records("crash")]
     assert reasons == ["rank 0 ended with exit code 3; its last line: args [] secret"]
+    assert f"control: attempt 1 died ({reasons[0]})" in told
     assert [record["step"] for record in bundle.records("resume")] == [0, 10]
     assert bundle.records("done")[0]["metrics"]["eval.accuracy"] == 0.9
 
