@@ -89,7 +89,7 @@ def _figures(progress: Progress) -> Iterator[str]:
         series: list[tuple[str, Points]] = []
         for run in progress.runs.values():
             points = [(step, values[metric]) for _, step, values in run.curve if step is not None and metric in values]
-            finite = [(step, value) for step, value in points if value - value == 0]
+            finite = [(step, value) for step, value in _standing(points) if value - value == 0]
             if finite:
                 series.append((f"{run.run_id} ({run.window})", _thinned(finite)))
         if series:
@@ -152,6 +152,16 @@ def _figure(metric: str, series: Sequence[tuple[str, Points]]) -> str:
 def _facts(points: Points) -> tuple[str, str, str, str]:
     values = [value for _, value in points]
     return str(len(points)), f"{min(values):.5g}", f"{max(values):.5g}", f"{values[-1]:.5g}"
+
+
+def _standing(points: Points) -> Points:
+    """Without what an attempt measured beyond the checkpoint that the next one went on from."""
+    kept: list[tuple[int, float]] = []
+    for step, value in points:
+        while kept and kept[-1][0] >= step:
+            kept.pop()
+        kept.append((step, value))
+    return kept
 
 
 def _thinned(points: Points) -> Points:

@@ -143,3 +143,16 @@ def test_the_page_is_whole_and_holds_no_stranger(tmp_path: Path, monkeypatch: py
     assert not opened and "<script" not in html
     assert html.count("<figure>") == 2 and html.count("<polyline") == 2
     assert 'aria-label="loss by step, from 0.025 to 1"' in html
+
+
+def test_a_curve_does_not_double_back_where_a_run_was_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    measured(tmp_path, monkeypatch)
+    bundle = open_bundle(tmp_path)
+    ledger = Ledger(bundle.ledger, "box", "here")
+    for step in range(31, 36):
+        about = {"window": "control", "run_id": "control-0badcafe", "attempt": 2}
+        ledger.append("metric", step=step, values={"loss": 0.5}, **about)
+    ledger.close()
+    [line] = re.findall(r'<polyline [^>]*points="([^"]+)"', page(status.status(bundle)).split("<figure>")[1])
+    across = [float(point.split(",")[0]) for point in line.split()]
+    assert across == sorted(across) and len(across) == 35
