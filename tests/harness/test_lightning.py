@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from campc_harness.digests import compare
-from tests.harness.attempts import Attempt, Bundle
+from tests.harness.attempts import Bundle
+from tests.harness.trainers import begin_again_what_is_over, digest, metrics
 from tests.harness.zygote import Zygote
 
 pytest.importorskip("lightning")
@@ -24,15 +25,6 @@ def zygote() -> Iterator[Zygote]:
     one = Zygote("campc_harness.lightning")
     yield one
     one.close()
-
-
-def digest(bundle: Bundle) -> str:
-    return (bundle.outputs / "digest.txt").read_text()
-
-
-def metrics(attempt: Attempt) -> list[str]:
-    """Every metric as it was logged; reports are thinned."""
-    return (attempt.folder / "metrics-0.jsonl").read_text().splitlines()
 
 
 def test_killed_and_interrupted_equals_the_twin(bundle: Make) -> None:
@@ -69,14 +61,7 @@ def test_a_stop_rule_sees_the_raw_loss(bundle: Make) -> None:
 
 
 def test_what_is_over_takes_no_step_when_it_is_begun_again(bundle: Make) -> None:
-    one = bundle("lightning_module.py", params=STEPS)
-    for begun in (0, 8):
-        attempt = one.complete(CAMPC_LIMIT_STEPS=8)
-        assert attempt.events("resume")[0]["step"] == begun
-        record = attempt.exit()
-        assert record is not None and (record.outcome, record.step) == ("done", 8)
-        assert one.committed()[-1] == 8
-    assert [line for line in metrics(attempt) if '"loss"' in line] == []
+    begin_again_what_is_over(bundle("lightning_module.py", params=STEPS))
 
 
 def test_rehearsed(bundle: Make) -> None:
