@@ -204,6 +204,8 @@ def test_an_edit_and_back(old: str, new: str, before: str) -> None:
         ";",
         "\ufeff",
         "\ufeff# x",
+        "\ufeff\ufeff",
+        "\ufeff\ufeff# x",
         "# campc: allow C701 because so",
     ],
 )
@@ -239,8 +241,10 @@ def test_paths_that_cant_be_any(path: str, tmp_path: Path) -> None:
         documents.put(name, HEAD.replace("t.py", path) + f'use "{path}"\n' + TIER)
     for name in documents.open:
         compiled = documents.compiled(name)
-        assert compiled is not None and "C210" in {d.code for d in compiled.diagnostics}
+        assert compiled is not None
+        assert ("C104" if "\0" in path else "C210") in {d.code for d in compiled.diagnostics}
         list(documents.related(name))
+        assert "C210" in {d.code for d in compile_source(documents.open[name]).diagnostics}
 
 
 @pytest.mark.parametrize("left", ["\n", "  # c\n\n", ";\n"])

@@ -68,7 +68,8 @@ def unified(name: str, before: str, after: str) -> str:
 def replace_text(path: str | os.PathLike[str], text: str) -> None:
     """Write a file's new text in one step, its mode and a byte-order mark kept. A link is written through."""
     real = Path(os.path.realpath(path))
-    mark = b"\xef\xbb\xbf" if real.read_bytes()[:3] == b"\xef\xbb\xbf" else b""
+    marked = real.read_bytes()[:3] == b"\xef\xbb\xbf" and not text.startswith("\ufeff")
+    mark = b"\xef\xbb\xbf" if marked else b""
     mode = real.stat().st_mode
     handle, name = tempfile.mkstemp(prefix=f".{real.name}.", dir=real.parent)
     try:

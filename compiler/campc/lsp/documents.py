@@ -14,13 +14,14 @@ from campc.diagnostic import Diagnostic
 from campc.lsp.convert import Converter
 from campc.memory import Memory
 from campc.pipeline import Compiled, compile_source, is_catalog
+from campc.records import evolve
 from campc.resolve.index import Occurrence, occurrences
 from campc.source import Source
 from campc.syntax import tree
 from campc.syntax.complete import Place, place
 from campc.syntax.parse import parse
 from campc.syntax.read import read as read_source
-from campc.syntax.read import real
+from campc.syntax.read import real, refused
 from campc.syntax.texts import Texts
 
 
@@ -97,7 +98,7 @@ class Documents:
         wanted = real(path)
         for source in self.open.values():
             if source.path is not None and real(source.path) == wanted:
-                return source, ()
+                return source, refused(source)
         return read_source(path, name)
 
     def compiled(self, uri: str) -> Compiled | None:
@@ -115,9 +116,13 @@ class Documents:
                 if unread:
                     return None
             self._memories.pop(uri, None)  # one in which a fault of ours was met is never gone on with
-            compiled = compile_source(source, read=self.read, memory=memory)
-            if is_catalog(compiled.file):
-                compiled = compile_source(source, read=self.read, catalog=True, memory=memory)
+            refusal = refused(source)
+            if refusal:
+                compiled = _of_nothing(source, refusal)
+            else:
+                compiled = compile_source(source, read=self.read, memory=memory)
+                if is_catalog(compiled.file):
+                    compiled = compile_source(source, read=self.read, catalog=True, memory=memory)
             if memory is not None:
                 self._memories[uri] = memory
             self._compiled[uri] = compiled
@@ -213,6 +218,12 @@ class Documents:
             for f in files
             for o in occurrences(f)
         )
+
+
+def _of_nothing(source: Source, refusal: tuple[Diagnostic, ...]) -> Compiled:
+    """What a text compiles to that could not be read from a file: nothing is known of it but why."""
+    empty = compile_source(Source(source.name, "", source.path))
+    return evolve(empty, file=tree.File(source, (), ()), diagnostics=refusal)
 
 
 def _key(source: Source) -> str:

@@ -209,6 +209,11 @@ class _Odd:
                 )
                 self.found.broken.add(start)
                 self._add(WORD, start, end)
+            case "strange_space" if start == 1 and self.text.startswith("\ufeff\ufeff"):
+                others = self.text[start:end].lstrip("\ufeff")
+                self.last_space_line = 1
+                edit = Fix("take it away", (Edit(span, " " * len(others)),))
+                self._report("C101", start, end, "a second byte-order mark stands here", "take it away", edit)
             case "strange_space":
                 line = self.found.source.position(start)[0]
                 if line != self.last_space_line:
