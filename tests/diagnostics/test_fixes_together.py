@@ -19,6 +19,8 @@ HEAD = 'campaign c { question = "q?"; decision = "d" }\nlot box { package = p; s
         ("tier esential { }\ntier esential { }", "tier essential { }\ntier esential { }"),
         ("teir essential { }\ntier esential { }", "tier essential { }\ntier esential { }"),
         ("tier essential { window a { kind = other; takes = 1h; strats = +12h } }", "starts = +12h"),
+        ('package p { gpu = "A"; gpuu = 4; duration = 3d }', "gpuu = 4"),
+        ('package p { gpuu = "A"; gpus = 4; duration = 3d }', 'gpu = "A"; gpus = 4'),
     ],
 )
 def test_no_name_is_given_twice(text: str, mended: str) -> None:

@@ -143,11 +143,11 @@ class BlockDecoder:
         guess, fix = did_you_mean(item.name, info.attributes, item.name_at)
         meant = fix.edits[0].text if fix is not None else None
         if meant in written:
-            # It stands in the block already: another one is meant, or else it can't simply be written once more.
+            # It stands in the block already, and can't simply be written once more; that another one is meant is no more than a guess.
             other, other_fix = did_you_mean(item.name, set(info.attributes) - written, item.name_at)
             repeated = f"{guess} It stands in this {info.kind} already"
-            guess, fix = (other, other_fix) if other_fix is not None else (repeated, None)
-            meant = fix.edits[0].text if fix is not None else None
+            guess, fix = (other if other_fix is not None else repeated), None
+            meant = other_fix.edits[0].text if other_fix is not None else None
         elif not info.attributes:
             guess = f"a {info.kind} holds only windows"
         elif fix is None:
