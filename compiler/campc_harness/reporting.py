@@ -17,6 +17,8 @@ from typing import Any
 
 LIMIT = 4000
 METRIC_INTERVAL_S = 0.25
+# So many values of a set of names go out as they come: of a short run there is a curve, too.
+METRICS_WHOLE = 100
 BEAT_INTERVAL_S = 1.0
 LINE_INTERVAL_S = 30.0
 
@@ -29,8 +31,8 @@ _NEVER: _Held = (0.0, None)
 class Reporter:
     """Queues reports; a thread writes them, so that a slow reader never stalls a training step.
 
-    Metrics with the same names are thinned to one in `METRIC_INTERVAL_S`, the last one never lost; all of them stand in
-    `metrics-RANK.jsonl` in the attempt's folder. A beat is sent while the training thread makes progress, not otherwise.
+    After the first `METRICS_WHOLE`, metrics with the same names are thinned to one in `METRIC_INTERVAL_S`, the last one
+    never lost; all of them stand in `metrics-RANK.jsonl` in the attempt's folder. A beat is sent while the training thread makes progress, not otherwise.
 
     Args:
         handle: write end of the pipe, or None by hand.
@@ -48,6 +50,7 @@ class Reporter:
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
         self._held: dict[tuple[str, ...], _Held] = {}
+        self._whole: collections.Counter[tuple[str, ...]] = collections.Counter()
         self._raw = open(folder / f"metrics-{rank}.jsonl", "a", encoding="utf-8") if folder is not None else None
         self._last_line = 0.0
         self._beat_at = 0.0
@@ -131,7 +134,8 @@ class Reporter:
             self._last_line = now
             self._show(step, names, numbers)
         sent_at, _ = self._held.get(names, _NEVER)
-        if now - sent_at >= METRIC_INTERVAL_S:
+        if now - sent_at >= METRIC_INTERVAL_S or self._whole[names] < METRICS_WHOLE:
+            self._whole[names] += 1
             self._held[names] = (now, None)
             self._write_metric(step, names, numbers)
         else:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from campc_harness import Run
-from campc_harness.reporting import Reporter
+from campc_harness.reporting import METRICS_WHOLE, Reporter
 
 NAMES = ["loss", 'with "quotes" and \\', "naïve", "new\nline"]
 NUMBERS: list[float | int] = [0.1, 1e300, -0.0, 5, -(2**70), math.nan, math.inf, -math.inf]
@@ -35,6 +35,19 @@ def test_every_metric_is_in_the_file_and_the_last_one_on_the_pipe(tmp_path: Path
     assert math.copysign(1, kept[2]["values"]["loss"]) == -1
     assert told[0] == {"event": "metric", "rank": 0, **kept[0]}
     assert told[-1] == {"event": "metric", "rank": 0, **kept[-1]}
+
+
+def test_of_a_short_run_every_metric_is_told_and_of_a_long_one_few(tmp_path: Path) -> None:
+    read, write = os.pipe()
+    reporter = Reporter(write, 0, tmp_path, console=False)
+    for step in range(1, 1001):
+        reporter.metric(step, {"loss": 1 / step})
+    reporter.flush()
+    os.close(write)
+    with os.fdopen(read) as pipe:
+        told = [report["step"] for line in pipe if (report := json.loads(line))["event"] == "metric"]
+    assert told[:METRICS_WHOLE] == list(range(1, METRICS_WHOLE + 1)) and told[-1] == 1000
+    assert len(told) < 1000
 
 
 def test_reports_keep_their_place_among_metrics(tmp_path: Path) -> None:
