@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
-from itertools import islice
+from itertools import chain, islice
 
 from campc.checks.registry import rule
 from campc.checks.words import head, listed
@@ -20,6 +20,9 @@ _Kept = tuple[str, str, Node, str]
 _MOST_HITS = 50
 _MOST_PAIRS = 2_000_000
 """How many pairs of a cleanup's glob and a kept path are looked at: far more than anybody writes."""
+
+_MOST_SIGNS = 200
+"""How much of a part of a path is compared where both are globs."""
 
 _TEMPORARY = re.compile(r"(/private)?/(var/)?tmp(/|$)|.*\$\{?(TMP|TEMP|TMPDIR)\b|.*%(TMP|TEMP)%", re.IGNORECASE)
 
@@ -87,7 +90,7 @@ def _parts_meet(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
         return _parts_meet(first[1:], second) or _parts_meet(first, second[1:])
     if second[0] == "**":
         return _parts_meet(first, second[1:]) or _parts_meet(first[1:], second)
-    return _signs_meet(first[0][:200], second[0][:200]) and _parts_meet(first[1:], second[1:])
+    return _signs_meet(first[0][:_MOST_SIGNS], second[0][:_MOST_SIGNS]) and _parts_meet(first[1:], second[1:])
 
 
 def _signs_meet(first: str, second: str) -> bool:
@@ -177,8 +180,10 @@ def cleanup_deletes_results(plan: Plan) -> Iterator[Diagnostic]:
         for p in policies
         if p is not None and p.to is not None and unsafe(p.to) is None
     ]
+    paths = _KeptPaths(kept if spec.cleanups else [])
     for cleanup in spec.cleanups:
-        hits = list(islice(_hits(tuple(glob for glob in cleanup.paths if unsafe(glob) is None), kept), _MOST_HITS))
+        globs = tuple(glob for glob in cleanup.paths if unsafe(glob) is None)
+        hits = list(islice(_hits(globs, paths), _MOST_HITS))
         if hits:
             said = [f'"{glob}" would delete {what}, "{path}"' for glob, what, path, _, _ in hits]
             shown = [*said[:3], f"{len(said) - 3} more"] if len(said) > 3 else said
@@ -191,17 +196,55 @@ def cleanup_deletes_results(plan: Plan) -> Iterator[Diagnostic]:
             )
 
 
-def _hits(globs: tuple[str, ...], kept: list[_Kept]) -> Iterator[tuple[str, str, str, Node, str]]:
+def _hits(globs: tuple[str, ...], kept: _KeptPaths) -> Iterator[tuple[str, str, str, Node, str]]:
     """The globs that delete something kept, with it."""
     if not globs:
         return
     any_of_them = _matcher(globs)
-    kept = kept[: max(1, _MOST_PAIRS // len(globs))]
-    beginnings = {_parts(_below_a_run(glob))[0] for glob in globs if _parts(_below_a_run(glob))}
-    for what, path, node, word in kept:
-        parts = _parts(path)
-        if _is_glob(path) or any_of_them.match(_slashed(path)) or (parts and parts[0] in beginnings):
+    firsts = [_first(_parts(_below_a_run(glob))) for glob in globs]
+    beginnings = {first for first in firsts if first is not None}
+    for at in kept.under(firsts):
+        if at >= max(1, _MOST_PAIRS // len(globs)):
+            return
+        what, path, node, word = kept.all[at]
+        first = kept.firsts[at]
+        if kept.is_glob[at] or any_of_them.match(kept.slashed[at]) or first in beginnings:
             yield from ((glob, what, path, node, word) for glob in globs if deletes(glob, path))
+
+
+def _first(parts: tuple[str, ...]) -> str | None:
+    return parts[0] if parts else None
+
+
+class _KeptPaths:
+    """What is kept, taken apart once, and found by the first part of its path."""
+
+    def __init__(self, kept: list[_Kept]) -> None:
+        self.all = kept
+        self.slashed = [_slashed(path) for _, path, _, _ in kept]
+        self.firsts = [_first(_parts(path)) for _, path, _, _ in kept]
+        self.is_glob = [_is_glob(path) for _, path, _, _ in kept]
+        self._under: dict[str, list[int]] = {}
+        self._anywhere: list[int] = []
+        """Globs whose first part may be any of several."""
+        for at, first in enumerate(self.firsts):
+            if first is None or _is_several(first):
+                self._anywhere.append(at)
+            else:
+                self._under.setdefault(first[:_MOST_SIGNS], []).append(at)
+
+    def under(self, firsts: Iterable[str | None]) -> Iterable[int]:
+        """The places in ``all``, in order, of what globs that begin so may delete: all of them, where one begins with a wildcard."""
+        wanted: set[str] = set()
+        for first in firsts:
+            if first is None or _is_several(first):
+                return range(len(self.all))
+            wanted.add(first[:_MOST_SIGNS])
+        return sorted(chain(self._anywhere, *(self._under.get(first, ()) for first in wanted)))
+
+
+def _is_several(part: str) -> bool:
+    return "*" in part or "?" in part
 
 
 @rule("C608")
