@@ -13,6 +13,8 @@ from campc_harness.loop import Loop
 from campc_harness.memory import memory
 
 if TYPE_CHECKING:
+    from campc_harness.context import Context
+    from campc_harness.ranks import Ranks
     from campc_harness.session import Session
 
 ENDLESS = 2**62
@@ -37,18 +39,7 @@ class Files:
 
     def state_dict(self) -> dict[str, torch.Tensor]:
         """Relative path → bytes."""
-        found = {}
-        for name, path in self._paths():
-            tensor = torch.empty(path.stat().st_size, dtype=torch.uint8)
-            with open(path, "rb", buffering=0) as stream:
-                view = memory(tensor)
-                while view:
-                    count = stream.readinto(view)
-                    if not count:
-                        break
-                    view = view[count:]
-            found[name] = tensor
-        return found
+        return {name: _content(path) for name, path in self._paths()}
 
     def staged_bytes(self) -> int:
         """How much they hold now."""
@@ -61,9 +52,31 @@ class Files:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(memory(tensor))
 
+    def share(self, ranks: Ranks, context: Context) -> None:
+        """Give each machine of the attempt the first rank's files, and wait until all have theirs."""
+        if context.local_world < context.world:
+            mine = dict(self._paths()) if ranks.rank == 0 else {}
+            for name in ranks.from_first(list(mine)):
+                content = ranks.bytes_from_first(_content(mine[name]) if ranks.rank == 0 else None)
+                if context.local_rank == 0 and ranks.rank != 0:
+                    self.load_state_dict({name: content})
+        ranks.barrier()
+
     def _paths(self) -> list[tuple[str, Path]]:
         found = [(path.relative_to(self.folder).as_posix(), path) for path in sorted(self.folder.rglob("*"))]
         return [(name, path) for name, path in found if path.is_file() and self._mine(name)]
+
+
+def _content(path: Path) -> torch.Tensor:
+    tensor = torch.empty(path.stat().st_size, dtype=torch.uint8)
+    with open(path, "rb", buffering=0) as stream:
+        view = memory(tensor)
+        while view:
+            count = stream.readinto(view)
+            if not count:
+                break
+            view = view[count:]
+    return tensor
 
 
 class Frame(Loop):

@@ -65,7 +65,7 @@ class _Bridge(transformers.TrainerCallback):  # type: ignore[misc,unused-ignore]
             raise Misconfigured(
                 "load_best_model_at_end can't be resumed exactly; keep the best with checkpoint { keep_best }"
             )
-        if self._session.context.rank == 0:
+        if self._session.context.local_rank == 0:
             self._files.empty()
         self._session.ranks.connect()
         self._session.ranks.barrier()
@@ -81,7 +81,7 @@ class _Bridge(transformers.TrainerCallback):  # type: ignore[misc,unused-ignore]
         trainer.evaluate = self._staged_evaluate
         self._run.track(trainer=self._files)
         self._session.begin(self._frame)
-        self._session.ranks.barrier()
+        self._files.share(self._session.ranks, self._session.context)
         trainer.add_callback(self)
         try:
             result = trainer.train(resume_from_checkpoint=self._folder())

@@ -60,8 +60,13 @@ def fit(
     """
     if trainer.checkpoint_callbacks:
         raise Misconfigured("make the Trainer with enable_checkpointing=False: the run keeps the checkpoints")
-    bridge = _Bridge(trainer, model, run)
     context = run.context
+    if trainer.world_size != context.world:
+        raise Misconfigured(
+            f"the Trainer was made for {trainer.world_size} processes, and there are {context.world}: make it with "
+            'devices=int(os.environ["LOCAL_WORLD_SIZE"]), num_nodes=… and strategy="ddp"'
+        )
+    bridge = _Bridge(trainer, model, run)
     plan = Plan(context.seed, size_of(dataset), batch_size, context.world)
     bridge.fit(_Loader(dataset, plan, context.rank, workers, collate), rest)
 
@@ -114,17 +119,23 @@ class _Bridge(Callback):  # type: ignore[misc,unused-ignore]
         self._run = run
         context = self._session.context
         home = Path(context.attempt_dir or context.outputs.parent)
-        self._files = Files(home / f"lightning-{context.rank}")
+        # Lightning writes on the first rank, and all read what it wrote.
+        self._files = Files(home / "lightning", lambda path: context.rank == 0)
         self._frame = Frame(self._session, self._kept)
         self._rng: dict[str, Any] | None = None
         self._loader: _Loader | None = None
 
     def fit(self, loader: _Loader, rest: dict[str, Any]) -> None:
         trainer, self._loader = self._trainer, loader
-        self._files.empty()
+        session = self._session
+        if session.context.local_rank == 0:
+            self._files.empty()
+        session.ranks.connect()
+        session.ranks.barrier()
         trainer._signal_connector.register_signal_handlers = lambda: None
         self._run.track(lightning=self._files)
-        self._session.begin(self._frame)
+        session.begin(self._frame)
+        self._files.share(session.ranks, session.context)
         path = self._files.folder / FILE
         if path.exists():
             self._rng = rng.capture()

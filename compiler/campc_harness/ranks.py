@@ -23,13 +23,15 @@ class Ranks:
         self._group: Any = None
 
     def connect(self) -> None:
-        """Make the group; every rank must call it. Initialises torch.distributed with gloo where the script didn't."""
+        """Make the group; every rank must call it. Initialises torch.distributed where the script didn't."""
         if self.world == 1 or self._group is not None:
             return
         import torch.distributed as dist
 
         if not dist.is_initialized():
-            dist.init_process_group("gloo")
+            # What a framework sets up later is to find the backend that its GPUs need.
+            gpus = torch.cuda.is_available() and dist.is_nccl_available()
+            dist.init_process_group("cpu:gloo,cuda:nccl" if gpus else "gloo")
         # Ranks may differ by hours where one evaluates alone; the supervisor's watchdog is what ends a hang.
         self._group = dist.new_group(backend="gloo", timeout=datetime.timedelta(days=1))
 
@@ -58,16 +60,22 @@ class Ranks:
             return value
         import json
 
+        raw = torch.tensor(list(json.dumps(value).encode()), dtype=torch.uint8) if self.rank == 0 else None
+        return json.loads(bytes(self.bytes_from_first(raw).tolist()))
+
+    def bytes_from_first(self, content: torch.Tensor | None) -> torch.Tensor:
+        """Rank 0's bytes, a flat tensor of uint8, on every rank; the others give None."""
+        if self._group is None:
+            assert content is not None
+            return content
         import torch.distributed as dist
 
-        raw = json.dumps(value).encode() if self.rank == 0 else b""
-        size = torch.tensor([len(raw)], dtype=torch.int64)
+        size = torch.tensor([0 if content is None else content.numel()], dtype=torch.int64)
         dist.broadcast(size, 0, group=self._group)
-        data = (
-            torch.tensor(list(raw), dtype=torch.uint8) if self.rank == 0 else torch.empty(int(size), dtype=torch.uint8)
-        )
-        dist.broadcast(data, 0, group=self._group)
-        return json.loads(bytes(data.tolist()))
+        data = torch.empty(int(size), dtype=torch.uint8) if content is None else content
+        if data.numel():
+            dist.broadcast(data, 0, group=self._group)
+        return data
 
     def barrier(self) -> None:
         """Wait for all."""

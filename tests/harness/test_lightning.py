@@ -10,6 +10,7 @@ import pytest
 
 from campc_harness.digests import compare
 from tests.harness.attempts import Bundle
+from tests.harness.test_ranks import pair
 from tests.harness.trainers import begin_again_what_is_over, digest, metrics
 from tests.harness.zygote import Zygote
 
@@ -68,3 +69,21 @@ def test_rehearsed(bundle: Make) -> None:
     one = bundle("lightning_module.py", params=STEPS)
     verdict = compare(*one.rehearse())
     assert verdict.equal, verdict.differences
+
+
+def test_two_ranks(bundle: Make) -> None:
+    twin, one = (bundle("lightning_module.py", params={"steps": 8}, name=name) for name in ("twin", "one"))
+    attempts = pair(one, HOLD=7)
+    attempts[0].until_event("checkpoint", 1)
+    attempts[1].signal(signal.SIGTERM)
+    for attempt in attempts:
+        assert attempt.wait() == 75, attempt.text()
+    for attempt in [*pair(one), *pair(twin)]:
+        assert attempt.wait() == 0, attempt.text()
+    assert digest(one) == digest(twin)
+
+
+def test_a_trainer_for_another_number_of_processes_is_refused(bundle: Make) -> None:
+    for attempt in pair(bundle("lightning_module.py", params=STEPS), DEVICES=1):
+        assert attempt.wait() == 78, attempt.text()
+        assert "the Trainer was made for 1 processes, and there are 2" in attempt.text() or attempt.rank

@@ -86,6 +86,7 @@ def test_an_honest_script_passes_and_its_measurements_are_told(tmp_path: Path) -
         ("fsdp.py", 2, {"steps": 20}),
         ("hf_trainer.py", 2, {"steps": 20}),
         ("lightning_module.py", 1, {"steps": 20}),
+        ("lightning_module.py", 2, {"steps": 20}),
     ],
 )
 def test_every_kind_of_loop_is_rehearsed_from_its_middle(

@@ -33,7 +33,7 @@ class Slow(Trainer):
     """Takes its time where it is told to, and spoils a loss."""
 
     def training_step(self, *given, **named):
-        pace(self.state.global_step + 1)
+        pace(self.state.global_step + 1, run.params)
         loss = super().training_step(*given, **named)
         return loss * float("nan") if self.state.global_step + 1 == int(os.environ.get("POISON", "0")) else loss
 

@@ -36,7 +36,7 @@ class Small(LightningModule):
         self.net = nn.Sequential(nn.Linear(6, 8), nn.Dropout(0.2), nn.Linear(8, 6))
 
     def training_step(self, batch, index):
-        pace(self.global_step + 1)
+        pace(self.global_step + 1, run.params)
         loss = (self.net(batch) - batch).square().mean()
         return loss * float("nan") if self.global_step + 1 == int(os.environ.get("POISON", "0")) else loss
 
@@ -61,7 +61,9 @@ with Run.start() as run:
         num_sanity_val_steps=1,
         logger=False,
         accelerator="cpu",
-        devices=1,
+        devices=int(os.environ.get("DEVICES", os.environ["LOCAL_WORLD_SIZE"])),
+        num_nodes=run.world // int(os.environ["LOCAL_WORLD_SIZE"]),
+        strategy="ddp" if run.world > 1 else "auto",
     )
     held_out = DataLoader(TensorDataset(torch.randn(8, 6)), batch_size=4)
     lightning.fit(trainer, model, run, Augmented(), 4, val_dataloaders=held_out)
