@@ -10,8 +10,7 @@ import pytest
 
 from campc_harness.digests import compare
 from tests.harness.attempts import Bundle
-from tests.harness.test_ranks import pair
-from tests.harness.trainers import begin_again_what_is_over, digest, metrics
+from tests.harness.trainers import begin_again_what_is_over, digest, interrupt_on_two_ranks, metrics
 from tests.harness.zygote import Zygote
 
 pytest.importorskip("transformers")
@@ -71,12 +70,5 @@ def test_rehearsed(bundle: Make) -> None:
 
 
 def test_two_ranks(bundle: Make) -> None:
-    twin, one = bundle("hf_trainer.py", params={"steps": 8}, name="twin"), bundle("hf_trainer.py", params={"steps": 8})
-    attempts = pair(one, HOLD=6)
-    attempts[0].until_event("checkpoint", 1)
-    attempts[1].signal(signal.SIGTERM)
-    for attempt in attempts:
-        assert attempt.wait() == 75, attempt.text()
-    for attempt in [*pair(one), *pair(twin)]:
-        assert attempt.wait() == 0, attempt.text()
-    assert digest(one) == digest(twin)
+    twin, one = (bundle("hf_trainer.py", params={"steps": 8}, name=name) for name in ("twin", "one"))
+    interrupt_on_two_ranks(twin, one, hold=6)
